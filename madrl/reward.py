@@ -1,0 +1,124 @@
+"""The whole MaD-RL reward for one group of responses to one prompt. No veRL in sight.
+
+    additive   alpha * correct + (1 - alpha) * r_div       paper, equation "additive"
+    gated      correct * (1 + lambda_g * r_div)            paper, equation "gated"
+    rlvr       correct                                     the correctness-only control
+
+``r_div`` is the Table 1 reward of the response's own category at the group's empirical frequencies.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madrl.divergence import DIVERGENCES
+from madrl.errors import MadrlError
+from madrl.frequency import OFF_SUPPORT, group_frequency
+from madrl.rollout import GroupScore
+from madrl.targets import smooth
+
+FORMS = ("additive", "gated", "rlvr")
+
+OFF_SUPPORT_REWARD = -1.0
+"""An off-support response earns min(OFF_SUPPORT_REWARD, the group's lowest in-support r_div): it must never pay
+better to leave the declared categories than to answer in an excluded one (log(eps/K/q) is about -8 under RKL)."""
+
+EQUAL_REWARD_TOLERANCE = 1e-6
+"""Rewards closer than this are equal: the spread is float residue, which GRPO's division by the standard deviation
+would blow up into an advantage of about 0.03."""
+
+EXACT_REWARD_STEP = 2.0**-10
+"""An all-equal group is rounded to this step. A dyadic number sums exactly in float32 over any group of up to 1024,
+so that the group's mean is the reward itself and every advantage is exactly zero."""
+
+
+@dataclass(frozen=True)
+class RewardConfig:
+    """How a group is rewarded. The defaults are the paper's, and ours where the paper is silent."""
+
+    divergence: str = "rkl"
+    """A key of DIVERGENCES."""
+    form: str = "additive"
+    """One of FORMS."""
+    alpha: float = 0.7
+    """Weight of correctness in the additive form, in [0, 1]. The paper uses 0.90, 0.80, 0.70, 0.55; SYNTHETIC 0."""
+    lambda_g: float = 1.0
+    """Strength of the distributional term in the gated form, >= 0. The paper does not give it."""
+    epsilon: float = 1e-3
+    """Smoothing of the target in the RKL and JSD rewards, in (0, 1). The paper does not give it. It sets the scale of
+    RKL on excluded categories."""
+
+    def __post_init__(self) -> None:
+        if self.divergence not in DIVERGENCES:
+            raise MadrlError(f"unknown divergence {self.divergence!r}: use one of {sorted(DIVERGENCES)}")
+        if self.form not in FORMS:
+            raise MadrlError(f"unknown reward form {self.form!r}: use one of {list(FORMS)}")
+        if not 0.0 <= self.alpha <= 1.0:
+            raise MadrlError(f"alpha={self.alpha} is outside [0, 1]: it is the weight of correctness")
+        if not (np.isfinite(self.lambda_g) and self.lambda_g >= 0.0):
+            raise MadrlError(f"lambda_g={self.lambda_g} must be a finite number >= 0")
+        if not 0.0 < self.epsilon < 1.0:
+            raise MadrlError(f"epsilon={self.epsilon} is outside (0, 1): 0.001 is the default")
+
+
+def score_group(
+    indices: NDArray[np.int64],
+    correct: Sequence[bool | None],
+    target: NDArray[np.float64],
+    config: RewardConfig,
+) -> GroupScore:
+    """Score all G responses to one prompt together.
+
+    Args:
+        indices: category of each response, shape (G,), OFF_SUPPORT where it has none (``category_indices``).
+        correct: verdict of each response; None means unjudged.
+        target: p*, shape (K,), unsmoothed.
+        config: the reward's form and parameters.
+
+    An unjudged response takes the mean correctness of the judged ones in its group, 0 when none was judged. When
+    every response earns the same, the rewards are rounded to an exactly representable number (EXACT_REWARD_STEP).
+
+    Raises MadrlError for an empty group or lengths that differ.
+    """
+    if len(correct) != indices.size:
+        raise MadrlError(f"{indices.size} categories but {len(correct)} verdicts: a group needs one of each")
+    frequency = group_frequency(indices, target.size)
+    divergence_reward = _divergence_reward(indices, frequency, target, config)
+    correctness = _correctness(correct)
+
+    if config.form == "additive":
+        reward = config.alpha * correctness + (1.0 - config.alpha) * divergence_reward
+    elif config.form == "gated":
+        reward = correctness * (1.0 + config.lambda_g * divergence_reward)
+    else:
+        reward = correctness
+    if reward.max() - reward.min() <= EQUAL_REWARD_TOLERANCE:
+        exact = round(float(reward[0]) / EXACT_REWARD_STEP) * EXACT_REWARD_STEP
+        reward = np.full_like(reward, exact)
+    return GroupScore(reward, correctness, divergence_reward, frequency)
+
+
+def _divergence_reward(
+    indices: NDArray[np.int64], frequency: NDArray[np.float64], target: NDArray[np.float64], config: RewardConfig
+) -> NDArray[np.float64]:
+    """R_D at each response's own category, shape (G,); finite, because a sampled category has q >= 1/G."""
+    divergence = DIVERGENCES[config.divergence]
+    goal = smooth(target, config.epsilon) if divergence.smooths_target else target
+    by_category = divergence.reward(goal, frequency)
+    on_support = indices != OFF_SUPPORT
+    rewards = np.full(indices.size, OFF_SUPPORT_REWARD)
+    if on_support.any():
+        rewards[on_support] = by_category[indices[on_support]]
+        rewards[~on_support] = min(OFF_SUPPORT_REWARD, float(rewards[on_support].min()))
+    return rewards
+
+
+def _correctness(correct: Sequence[bool | None]) -> NDArray[np.float64]:
+    """1 or 0 per response; the judged responses' mean where the verdict is None."""
+    values = np.array([np.nan if c is None else float(c) for c in correct])
+    unjudged = np.isnan(values)
+    if unjudged.any():
+        values[unjudged] = 0.0 if unjudged.all() else values[~unjudged].mean()
+    return values
