@@ -1,0 +1,30 @@
+"""Finding a classifier, a verifier or anything else a user can name: a key of a literal dict, or ``pkg.module:name``."""
+
+import importlib
+from collections.abc import Mapping
+from typing import TypeVar
+
+from madrl.errors import MadrlError
+
+T = TypeVar("T")
+
+
+def load_plugin(spec: str, builtin: Mapping[str, T], kind: str) -> T:
+    """The object that ``spec`` names: an entry of ``builtin``, or the attribute ``name`` of ``pkg.module:name``.
+
+    Raises MadrlError that names the spec, what was tried and what there is.
+    """
+    if spec in builtin:
+        return builtin[spec]
+    module_name, colon, attribute = spec.partition(":")
+    if not colon:
+        raise MadrlError(f"unknown {kind} {spec!r}: use one of {sorted(builtin)} or your own as pkg.module:name")
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise MadrlError(f"{kind} {spec!r}: cannot import {module_name!r} ({error})") from error
+    try:
+        plugin: T = getattr(module, attribute)
+    except AttributeError:
+        raise MadrlError(f"{kind} {spec!r}: module {module_name!r} has no {attribute!r}") from None
+    return plugin
