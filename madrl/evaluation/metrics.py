@@ -1,0 +1,130 @@
+"""What is reported about a set of sampled responses: distribution fit, validity, accuracy, and the fit's floor.
+
+Covers numbers only: nothing here reads a file or draws a figure. Categories come as indices with OFF_SUPPORT
+(``frequency.category_indices``), verdicts as True, False or None for unjudged, one entry per response and in any
+order. A number that does not exist, because there is nothing to count, is None and never 0.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madrl.divergence import jensen_shannon_terms, jensen_shannon_value
+from madrl.errors import MadrlError
+from madrl.frequency import OFF_SUPPORT, category_counts
+
+
+def shares(indices: NDArray[np.int64], n_categories: int) -> NDArray[np.float64]:
+    """Share of each category among the on-support responses, pooled over prompts. Shape (K,), sums to 1.
+
+    NaN in every place when no response is on-support. Unlike ``frequency.group_frequency``, whose denominator counts
+    off-support responses, this is what the paper's JSD is taken of; validity is reported by ``off_support_rate``.
+    """
+    counts = category_counts(indices, n_categories)
+    total = counts.sum()
+    return counts / total if total else np.full(n_categories, np.nan)
+
+
+def off_support_rate(indices: NDArray[np.int64]) -> float | None:
+    """Share of all responses that fit no declared category, in [0, 1]; None when there are no responses."""
+    return float(np.mean(indices == OFF_SUPPORT)) if indices.size else None
+
+
+def unjudged_rate(correct: Sequence[bool | None]) -> float | None:
+    """Share of all responses that no verifier could judge, in [0, 1]; None when there are no responses."""
+    return sum(verdict is None for verdict in correct) / len(correct) if len(correct) else None
+
+
+def pass_at_1(correct: Sequence[bool | None]) -> float | None:
+    """Probability that one sampled response is correct: the mean over all judged responses, off-support ones included.
+
+    None when nothing was judged. Unjudged responses are left out, not counted as wrong; report ``unjudged_rate`` too.
+    """
+    judged = [verdict for verdict in correct if verdict is not None]
+    return sum(judged) / len(judged) if judged else None
+
+
+def jsd_to_target(target: NDArray[np.float64], indices: NDArray[np.int64]) -> float | None:
+    """JSD in nats, in [0, log 2], between ``target`` and the pooled on-support ``shares``; None when there are none.
+
+    The estimator is biased upwards: compare it with ``jsd_floor`` at the same number of on-support responses.
+    """
+    observed = shares(indices, target.size)
+    return None if np.isnan(observed).any() else jensen_shannon_value(target, observed)
+
+
+def single_category_rate(groups: Sequence[NDArray[np.int64]]) -> float | None:
+    """Share of groups in which all responses have one and the same on-support category, in [0, 1].
+
+    Each group holds the category indices of the responses to one prompt. A group with an off-support response, or with
+    no response at all, is not such a group; a group of one on-support response is. None when there are no groups.
+    """
+    if not len(groups):
+        return None
+    single = sum(bool(group.size and group[0] != OFF_SUPPORT and np.all(group == group[0])) for group in groups)
+    return single / len(groups)
+
+
+class Floor(NamedTuple):
+    """The JSD, in nats, that a policy which sits exactly on the target shows at a finite number of samples."""
+
+    mean: float
+    """Expected value (exact)."""
+    p95: float
+    """95th percentile (Monte Carlo): one honest measurement in twenty is above it."""
+    draws: int
+    """Simulated measurements behind ``p95``."""
+
+
+FLOOR_DRAWS = 100_000
+"""Enough to leave ``p95`` a standard error of less than 1 % of its value."""
+
+MAX_FLOOR_SAMPLES = 10_000_000
+"""The exact mean takes a table of this many numbers; far above it, (K - 1) / (8 samples) is as good."""
+
+
+def jsd_floor(target: NDArray[np.float64], samples: int, draws: int = FLOOR_DRAWS, seed: int = 0) -> Floor:
+    """What ``jsd_to_target`` reports for a policy whose true category distribution is ``target``.
+
+    The measured JSD is a sum over categories of t_c(n_c), with counts n ~ Multinomial(samples, p*). Each n_c is
+    binomial, so the mean needs no simulation:
+
+        E[JSD] = sum_c sum_k Binomial(k; samples, p*_c) t_c(k),   t_c(k) = jensen_shannon_terms(p*_c, k / samples)
+
+    Only the percentile is drawn, from a generator of its own seeded with ``seed``.
+
+    Args:
+        target: p*, shape (K,).
+        samples: number of on-support responses that are pooled.
+
+    Raises MadrlError when ``samples`` is not in 1..MAX_FLOOR_SAMPLES, ``draws`` is below 1, or ``seed`` is negative.
+    """
+    if not 1 <= samples <= MAX_FLOOR_SAMPLES:
+        raise MadrlError(f"samples={samples} is outside 1..{MAX_FLOOR_SAMPLES}: it is the number of pooled responses")
+    if draws < 1:
+        raise MadrlError(f"draws={draws} must be at least 1: {FLOOR_DRAWS} is the default")
+    if seed < 0:
+        raise MadrlError(f"seed={seed} must be 0 or more")
+
+    drawn_counts = np.random.default_rng(seed).multinomial(samples, target, size=draws)
+    possible_counts = np.arange(samples + 1)
+    mean = 0.0
+    drawn = np.zeros(draws)
+    for category, share in enumerate(target):
+        if not 0.0 < share < 1.0:
+            continue  # always or never drawn: this category is on the target every time
+        terms = jensen_shannon_terms(share, possible_counts / samples)
+        mean += float(_binomial(samples, share) @ terms)
+        drawn += terms[drawn_counts[:, category]]
+    return Floor(mean, float(np.quantile(np.maximum(drawn, 0.0), 0.95)), draws)
+
+
+def _binomial(n: int, p: float) -> NDArray[np.float64]:
+    """Probability of k successes in n for k = 0..n, shape (n + 1,), for 0 < p < 1."""
+    k = np.arange(n + 1)
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+    log_choose = log_factorial[n] - log_factorial[k] - log_factorial[n - k]
+    probability: NDArray[np.float64] = np.exp(log_choose + k * np.log(p) + (n - k) * np.log1p(-p))
+    return probability

@@ -1,0 +1,63 @@
+"""Everything that `madrl evaluate RUN` leaves in a run's folder: metrics.json, training.png, summary.json."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from omegaconf import OmegaConf
+
+from madrl.evaluation.figures import training_figure
+from madrl.evaluation.score import before_and_after, evaluate_run, run_settings
+from madrl.files import read_jsonl, replacing
+from madrl.run_folder import RunFolder
+
+SUMMARY_FIELDS = ("step", "jsd", "floor", "off_support", "shares", "samples")
+
+
+class Report(NamedTuple):
+    """What was found and where it was written."""
+
+    evaluation: dict[str, Any]
+    files: list[Path]
+
+
+def report_run(root: str) -> Report:
+    """Evaluate the run and write its files. Raises MadrlError when the folder holds no run, or one without dumps."""
+    run = RunFolder(root)
+    evaluation = evaluate_run(root)
+    files = [run.evaluation]
+    history = run.history()
+    if any("mad/jsd" in metrics for metrics in history.values()):
+        config: Any = OmegaConf.load(run.config)
+        batch = int(config.data.train_batch_size) * int(config.actor_rollout_ref.rollout.n)
+        title = f"{run.root.name}: {evaluation['form']} {evaluation['divergence']} reward"
+        training_figure(history, run_settings(run), batch, title, run.figure)
+        files.append(run.figure)
+    summary = summarize(run, evaluation)
+    if summary is not None:
+        with replacing(run.summary) as unfinished:
+            unfinished.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+        files.append(run.summary)
+    return Report(evaluation, files)
+
+
+def summarize(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any] | None:
+    """``before`` and ``after`` of the run's first evaluated split, and the seconds each stage of the recipe took (all
+    attempts); None while there is only one evaluation."""
+    split = evaluation["evaluations"][0]["split"]
+    if len({row["step"] for row in evaluation["evaluations"] if row["split"] == split}) < 2:
+        return None
+    seconds: dict[str, float] = defaultdict(float)
+    for stage in read_jsonl(run.stages) if run.stages.exists() else []:
+        seconds[stage["stage"]] += stage["seconds"]
+    first, last = before_and_after(evaluation, split)
+    return {
+        "run": evaluation["run"],
+        "split": split,
+        "target": evaluation["target"],
+        "before": {field: first[field] for field in SUMMARY_FIELDS},
+        "after": {field: last[field] for field in SUMMARY_FIELDS},
+        "seconds": dict(seconds),
+    }

@@ -1,0 +1,48 @@
+"""Reading and writing files so that nobody ever sees half of one."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from madrl.errors import MadrlError
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """A temporary name beside ``path``, to write a file or make a folder at: it becomes ``path`` when the block ends,
+    or is removed when the block raises, so that a reader never sees half of it. A folder does not replace another."""
+    target = Path(path)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        yield unfinished
+        unfinished.replace(target)
+    finally:
+        if unfinished.is_dir():
+            shutil.rmtree(unfinished)
+        unfinished.unlink(missing_ok=True)
+
+
+def sha256_of(path: str | Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
+    """The objects of a JSON-lines file. Raises MadrlError naming the first line that is not a JSON object."""
+    records = []
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise MadrlError(f"{path}, line {number}: not JSON ({error}): is the file complete?") from error
+            if not isinstance(record, dict):
+                raise MadrlError(f"{path}, line {number}: {type(record).__name__} where a JSON object is expected")
+            records.append(record)
+    return records

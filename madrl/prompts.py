@@ -1,0 +1,40 @@
+"""Every prompt template, one copy: data preparation, warm start and evaluation all take theirs from here."""
+
+from collections.abc import Sequence
+
+from madrl.errors import MadrlError
+
+CHOICE_QUESTIONS = (
+    "Name one of the five {topic}.",
+    "Which of the five {topic} comes to mind?",
+    "Pick one of the five {topic}.",
+    "Tell me one of the five {topic}.",
+    "What is one of the five {topic}?",
+    "Choose any one of the five {topic}.",
+    "If you had to pick one of the five {topic}, which would it be?",
+    "There are five {topic}. Which one do you choose?",
+    "Think of the five {topic} and select one of them.",
+    "I am thinking of one of the five {topic}. Guess which one.",
+)
+"""SYNTHETIC's ten templates. The paper quotes the first two; the rest are ours. ``topic`` is a plural noun phrase."""
+
+CHOICE_OPTIONS_CLAUSE = " The options are: {options}."
+"""What the closed form says and the open form leaves out."""
+
+CHOICE_INSTRUCTION = " Answer with the name only."
+"""Ends every SYNTHETIC prompt: a chat model would otherwise explain its choice, and name other options in doing so."""
+
+
+def choice_prompt(topic: str, template: int, options: Sequence[str] | None) -> str:
+    """One SYNTHETIC prompt (paper section "Tasks and Datasets").
+
+    ``options`` gives the closed form, listed in that order; None gives the open form, which is the same text without
+    the options clause. ``template`` indexes CHOICE_QUESTIONS. Raises MadrlError for a template that does not exist
+    and for an empty list of options.
+    """
+    if not 0 <= template < len(CHOICE_QUESTIONS):
+        raise MadrlError(f"choice template {template} does not exist: use 0 to {len(CHOICE_QUESTIONS) - 1}")
+    if options is not None and not options:
+        raise MadrlError(f"no options for topic {topic!r}: list them, or pass None for the open form")
+    clause = "" if options is None else CHOICE_OPTIONS_CLAUSE.format(options=", ".join(options))
+    return CHOICE_QUESTIONS[template].format(topic=topic) + clause + CHOICE_INSTRUCTION

@@ -1,0 +1,66 @@
+"""What a run leaves behind, and where: the one place that knows the names inside a run folder.
+
+RUN/config.yaml             the fully resolved config that ran
+RUN/run.json                command, versions, git commit, host, and one entry for each attempt
+RUN/train.log               veRL's own output, all attempts
+RUN/metrics/attempt-N.jsonl the training metrics of attempt N (veRL's file logger overwrites, so each has its own)
+RUN/tensorboard/            the same for TensorBoard
+RUN/rollouts/S.jsonl        step S's prompts and responses (veRL)
+RUN/scores/S.jsonl          step S's categories, verdicts and rewards, with the same keys (madrl.trainer.sampler)
+RUN/validation/S.jsonl      validation responses at step S with their scores
+RUN/holdout/S.jsonl         the same for the holdout split, after training
+RUN/checkpoints/            veRL's checkpoints
+RUN/metrics.json            what `madrl evaluate RUN` found
+"""
+
+import json
+from pathlib import Path
+
+
+class RunFolder:
+    """The paths of one run."""
+
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root)
+        self.config = self.root / "config.yaml"
+        self.facts = self.root / "run.json"
+        self.log = self.root / "train.log"
+        self.lock = self.root / ".lock"
+        self.tensorboard = self.root / "tensorboard"
+        self.rollouts = self.root / "rollouts"
+        self.scores = self.root / "scores"
+        self.validation = self.root / "validation"
+        self.holdout = self.root / "holdout"
+        self.checkpoints = self.root / "checkpoints"
+        self.metrics = self.root / "metrics"
+        self.stages = self.root / "stages.jsonl"
+        self.evaluation = self.root / "metrics.json"
+        self.summary = self.root / "summary.json"
+        self.figure = self.root / "training.png"
+
+    def attempt_metrics(self, attempt: int) -> Path:
+        """Where veRL's file logger writes in this attempt (1, 2, ...)."""
+        return self.metrics / f"attempt-{attempt}.jsonl"
+
+    def checkpoint_step(self) -> int:
+        """The step of the newest complete checkpoint, 0 when there is none."""
+        marker = self.checkpoints / "latest_checkpointed_iteration.txt"
+        return int(marker.read_text().strip()) if marker.exists() else 0
+
+    def history(self) -> dict[int, dict[str, float]]:
+        """Training metrics by step, over all attempts; where two logged the same step, the later one.
+
+        The last line of an attempt that was killed may be incomplete: it is left out.
+        """
+        steps: dict[int, dict[str, float]] = {}
+        files = sorted(self.metrics.glob("attempt-*.jsonl"), key=lambda path: int(path.stem.partition("-")[2]))
+        for path in files:
+            for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+                if line.endswith("\n"):
+                    record = json.loads(line)
+                    steps.setdefault(int(record["step"]), {}).update(record["data"])
+        return dict(sorted(steps.items()))
+
+    def dump_steps(self, folder: Path) -> list[int]:
+        """The steps that have a dump in ``folder``, in order."""
+        return sorted(int(path.stem) for path in folder.glob("*.jsonl"))

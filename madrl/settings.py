@@ -1,0 +1,56 @@
+"""The ``madrl`` node of the run's config, checked once: what the categories are and how a group is rewarded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madrl.errors import MadrlError
+from madrl.reward import RewardConfig
+from madrl.targets import check_categories, resolve_target
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked ``madrl`` node (its fields, with comments, are in ``madrl/config/madrl.yaml``)."""
+
+    categories: tuple[str, ...]
+    target: NDArray[np.float64]
+    """p*, shape (K,), in the order of ``categories``."""
+    classifier: str
+    verifier: str
+    reward: RewardConfig
+    max_unjudged_rate: float
+
+    @classmethod
+    def from_config(cls, node: Mapping[str, Any]) -> "Settings":
+        """Check a plain mapping (an OmegaConf node after ``to_container``).
+
+        Raises MadrlError for a missing or unknown key and for every value that the parts reject.
+        """
+        names = [f.name for f in fields(cls)]
+        _check_keys("madrl", node, names)
+        _check_keys("madrl.reward", node["reward"], [f.name for f in fields(RewardConfig)])
+        categories = check_categories(node["categories"])
+        rate = node["max_unjudged_rate"]
+        if not isinstance(rate, int | float) or not 0.0 <= rate <= 1.0:
+            raise MadrlError(f"madrl.max_unjudged_rate={rate!r} is not a number in [0, 1]")
+        return cls(
+            categories=categories,
+            target=resolve_target(node["target"], categories),
+            classifier=str(node["classifier"]),
+            verifier=str(node["verifier"]),
+            reward=RewardConfig(**node["reward"]),
+            max_unjudged_rate=float(rate),
+        )
+
+
+def _check_keys(where: str, node: Mapping[str, Any], names: list[str]) -> None:
+    unknown = [key for key in node if key not in names]
+    if unknown:
+        raise MadrlError(f"unknown key {where}.{unknown[0]}: the keys are {names}")
+    missing = [name for name in names if node.get(name) is None]
+    if missing:
+        raise MadrlError(f"{where}.{missing[0]} is not set: choose a task, or set it on the command line")

@@ -1,0 +1,150 @@
+"""The run's config: composed from ours and veRL's, and every key checked against the installed veRL.
+
+Hydra merges our yaml into veRL's without asking whether veRL knows the key, and veRL ignores what it does not know, so
+a typo or a veRL upgrade would change a run silently. ``compose`` makes both an error.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import inspect
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import ray
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir, initialize_config_module
+from hydra.errors import HydraException
+from hydra.utils import get_class
+from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
+from verl.trainer.ppo.utils import need_critic, need_reference_policy
+from verl.utils.config import omega_conf_to_dataclass, validate_config
+
+import madrl
+from madrl.errors import MadrlError
+from madrl.settings import Settings
+
+CONFIG_DIR = Path(madrl.__file__).parent / "config"
+
+OWN_NODES = ("madrl", "paths", "seed")
+"""Top-level nodes of ours that veRL never reads."""
+
+
+def compose(overrides: Sequence[str]) -> DictConfig:
+    """The fully resolved config of one run, checked. ``overrides`` are Hydra's ``key=value``.
+
+    Raises MadrlError for a bad override, a value that is not set, a key veRL does not know, and a value that our
+    settings or veRL's own validation reject.
+    """
+    OmegaConf.register_new_resolver("sum", lambda *terms: sum(terms), replace=True)
+    try:
+        with initialize_config_dir(str(CONFIG_DIR), version_base=None):
+            config = hydra_compose("train", overrides=list(overrides))
+        missing = sorted(OmegaConf.missing_keys(config) - _verl_missing_keys())
+        if missing:
+            raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
+        _make_absolute(config)
+        OmegaConf.resolve(config)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise MadrlError(" ".join(str(error).split())) from error
+    check_keys(config)
+    check_values(config)
+    return config
+
+
+@functools.cache
+def verl_config() -> DictConfig:
+    """veRL's own ppo_trainer config, untouched: a reference to compare with, not to be changed."""
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        return hydra_compose("ppo_trainer")
+
+
+def _verl_missing_keys() -> set[str]:
+    """What veRL leaves open itself, and fills in later or never reads (a reward model's engine, say)."""
+    return {str(key) for key in OmegaConf.missing_keys(verl_config())}
+
+
+def _make_absolute(config: DictConfig) -> None:
+    """Ray workers may run in another folder, so paths are made absolute here, once."""
+    for key in ("run", "data"):
+        config.paths[key] = str(Path(config.paths[key]).expanduser().absolute())
+
+
+def check_keys(config: DictConfig) -> None:
+    """Every key outside OWN_NODES stands in veRL's config, in the dataclass that veRL builds from the node, or in a
+    node that veRL leaves free; MadrlError otherwise."""
+    for key, node in config.items():
+        if key not in OWN_NODES:
+            _check_node(str(key), node, verl_config().get(key), known=key in verl_config())
+
+
+def _check_node(path: str, node: Any, reference: Any, known: bool) -> None:
+    if not known:
+        raise MadrlError(f"veRL {_verl_version()} does not know the config key {path!r}: see madrl/config/train.yaml")
+    if not isinstance(node, DictConfig):
+        return
+    allowed = _allowed_keys(path, node, reference)
+    for key in node:
+        if allowed is not None:
+            child = reference.get(key) if isinstance(reference, DictConfig) and key in reference else None
+            _check_node(f"{path}.{key!s}", node._get_node(key), child, known=str(key) in allowed)
+
+
+def _allowed_keys(path: str, node: DictConfig, reference: Any) -> set[str] | None:
+    """The keys that veRL reads under ``path``; None where it leaves the node free."""
+    if path == "ray_kwargs.ray_init":
+        return set(inspect.signature(ray.init).parameters) | {"timeline_json_file"}
+    if not isinstance(reference, DictConfig) or not reference:
+        return None
+    allowed = {str(key) for key in reference}
+    target = reference.get("_target_")
+    if target:
+        allowed |= {field.name for field in dataclasses.fields(get_class(str(target)))}
+    return allowed
+
+
+def check_values(config: DictConfig) -> None:
+    """Our settings, the traps that veRL lets pass, and veRL's own validation; MadrlError for what they reject."""
+    Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
+    if config.trainer.v1.trainer_mode != "sync":
+        raise MadrlError(
+            f"trainer.v1.trainer_mode={config.trainer.v1.trainer_mode!r}: only 'sync' is supported; any other name "
+            "silently selects veRL's asynchronous replay buffer"
+        )
+    rollout = config.actor_rollout_ref.rollout
+    if rollout.full_determinism:
+        raise MadrlError(
+            "actor_rollout_ref.rollout.full_determinism=True gives every request the same seed, which turns a whole "
+            "group into one response: leave it off; runs are seeded per session already"
+        )
+    if config.trainer.device == "cpu" and rollout.enable_chunked_prefill:
+        raise MadrlError(
+            "actor_rollout_ref.rollout.enable_chunked_prefill=True on a CPU: vLLM cannot rewind a CPU random "
+            "generator and dies on the first half-prefilled prompt; set it to False"
+        )
+    legacy = [key for key in ("custom_reward_function", "reward_model", "sandbox_fusion") if _is_set(config.get(key))]
+    if legacy:
+        raise MadrlError(f"{legacy[0]} is a legacy key that veRL's trainer ignores: use the reward.* keys")
+    try:
+        with open_dict(config), contextlib.redirect_stdout(sys.stderr):  # it reports with print
+            validate_config(config, need_reference_policy(config), need_critic(config))
+        for node in (rollout, config.algorithm):
+            omega_conf_to_dataclass(node)
+    except (AssertionError, ValueError, TypeError, HydraException) as error:
+        raise MadrlError(f"veRL rejects the config: {' '.join(str(error).split())}") from error
+
+
+def _is_set(node: Any) -> bool:
+    """Whether any leaf of one of veRL's legacy nodes differs from veRL's default."""
+    if node is None:
+        return False
+    return bool(OmegaConf.to_container(node) != OmegaConf.to_container(verl_config()[node._key()], resolve=True))
+
+
+def _verl_version() -> str:
+    import verl
+
+    return str(verl.__version__)

@@ -1,0 +1,164 @@
+"""veRL's agent loop, with a reward stage that sees whole groups.
+
+    actor_rollout_ref.rollout.agent.agent_loop_manager_class=madrl.trainer.group_loop.GroupAgentLoopManager
+
+veRL runs all n sessions of one prompt inside one AgentLoopWorkerTQ actor and scores each alone, on a random reward
+worker, so siblings scatter. Here each response goes to a reward worker as it arrives, to be classified and verified;
+when the last sibling is in, one DataProto of the whole group goes to one reward worker (``MadRewardManager``).
+"""
+
+import hashlib
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import ray
+import torch
+from tensordict import TensorDict
+from verl.experimental.agent_loop import AgentLoopOutput
+from verl.protocol import DataProto
+from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
+
+from madrl.rollout import Judgment
+from madrl.trainer.judging import PromptGroup
+from madrl.trainer.reward_manager import JUDGE, JUDGMENT_COLUMN, STAGE
+
+_AgentLoopWorker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
+
+GROUP_TIMING = "madrl_timing"
+"""Key of each response's ``extra_fields`` under which the sampler finds its ``Timing``."""
+
+
+class Arrival(NamedTuple):
+    """One session's final output and the prompt row it answers."""
+
+    output: AgentLoopOutput
+    row: Mapping[str, Any]
+
+
+class GroupAgentLoopWorker(_AgentLoopWorker):
+    """Runs the sessions of a prompt as veRL does, with one seed per session and one reward call per group."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._groups: dict[str, PromptGroup[Arrival, Judgment]] = {}
+
+    async def _run_prompt(
+        self, prompt: dict[str, Any], sampling_params: dict[str, Any], trajectory: dict[str, Any], trace: bool = False
+    ) -> None:
+        rollout = self.config.actor_rollout_ref.rollout
+        validate = bool(trajectory["validate"])
+        size = int(prompt.get("__rollout_n__", rollout.val_kwargs.n if validate else rollout.n))
+
+        async def score(arrivals: Sequence[Arrival], judgments: Sequence[Judgment]) -> list[tuple[float, Any]]:
+            data = group_data(arrivals, {"validate": validate}, judgments)
+            out = await self._ask_reward_worker(data)
+            return list(zip(out["reward_score"], out["reward_extra_info"], strict=True))
+
+        self._groups[prompt["uid"]] = PromptGroup(size, self._judge, score)
+        try:
+            await super()._run_prompt(prompt, sampling_params, trajectory, trace)
+        finally:
+            self._groups.pop(prompt["uid"], None)
+
+    async def _run_agent_loop(
+        self,
+        sampling_params: dict[str, Any],
+        trajectory: dict[str, Any],
+        *,
+        agent_name: str,
+        trace: bool = True,
+        **kwargs: Any,
+    ) -> Any:
+        group = self._groups[kwargs["uid"]]
+        seed = session_seed(self.config.actor_rollout_ref.rollout.seed, trajectory, kwargs)
+        try:
+            return await super()._run_agent_loop(
+                {**sampling_params, "seed": seed}, trajectory, agent_name=agent_name, trace=trace, **kwargs
+            )
+        finally:  # a session that failed or gave no output must not hold its siblings up
+            group.leave(kwargs["session_id"])
+
+    async def _compute_score(self, outputs: list[AgentLoopOutput], kwargs: dict[str, Any]) -> None:
+        final = outputs[-1]
+        scored = await self._groups[kwargs["uid"]].submit(kwargs["session_id"], Arrival(final, kwargs))
+        final.reward_score, final.extra_fields["reward_extra_info"] = scored.result
+        final.extra_fields[GROUP_TIMING] = {
+            "judge_s": scored.timing.judge_s,
+            "group_wait_s": scored.timing.group_wait_s,
+            "score_s": scored.timing.score_s,
+        }
+        final.metrics.compute_score = scored.timing.judge_s + scored.timing.score_s
+
+    async def _judge(self, arrivals: Sequence[Arrival]) -> list[Judgment]:
+        out = await self._ask_reward_worker(group_data(arrivals, {STAGE: JUDGE}))
+        judgments: list[Judgment] = out["judgments"]
+        return judgments
+
+    async def _ask_reward_worker(self, data: DataProto) -> dict[str, Any]:
+        """One request to one reward worker; a worker that has died is passed over for the next."""
+        handles = list(self.reward_loop_worker_handles)
+        random.shuffle(handles)
+        for handle in handles[:-1]:
+            try:
+                return dict(await handle.compute_score.remote(data))
+            except ray.exceptions.RayActorError:
+                continue
+        return dict(await handles[-1].compute_score.remote(data))
+
+
+class GroupAgentLoopManager(AgentLoopManagerTQ):
+    """veRL's manager with GroupAgentLoopWorker actors."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.reward_loop_worker_handles is None:
+            raise ValueError(
+                "MaD-RL scores groups while they are generated: reward.reward_model.enable needs "
+                "reward.reward_model.enable_resource_pool=True"
+            )
+        self.agent_loop_workers_class = ray.remote(GroupAgentLoopWorker)
+
+
+def session_seed(run_seed: int, trajectory: Mapping[str, Any], row: Mapping[str, Any]) -> int:
+    """The sampling seed of one session, in [0, 2^32): the same for the same (run seed, step, prompt, session),
+    whatever the schedule, and different for siblings.
+
+    veRL's own ``full_determinism`` gives every request one seed, which turns a whole group into one response.
+    The prompt is named by its text, because veRL draws a new random uid each time.
+    """
+    messages = [(m["role"], m["content"]) for m in row["raw_prompt"]]
+    key = (run_seed, int(trajectory["step"]), bool(trajectory["validate"]), messages, int(row["session_id"]))
+    return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=4).digest(), "little")
+
+
+def group_data(
+    arrivals: Sequence[Arrival], meta_info: dict[str, Any], judgments: Sequence[Judgment] | None = None
+) -> DataProto:
+    """The responses as veRL hands them to a reward manager: padded prompts, responses and attention mask, and the
+    prompt rows' columns; with what is already known of each response in JUDGMENT_COLUMN."""
+    prompts = [torch.tensor(a.output.prompt_ids, dtype=torch.int64) for a in arrivals]
+    responses = [torch.tensor(a.output.response_ids, dtype=torch.int64) for a in arrivals]
+    pad = torch.nn.utils.rnn.pad_sequence
+    padded_prompts, padded_responses = pad(prompts, batch_first=True), pad(responses, batch_first=True)
+    masks = [pad([torch.ones_like(t) for t in side], batch_first=True) for side in (prompts, responses)]
+    columns = {name: _object_column([a.row[name] for a in arrivals]) for name in arrivals[0].row}
+    if judgments is not None:
+        columns[JUDGMENT_COLUMN] = _object_column(judgments)
+    return DataProto(
+        batch=TensorDict(
+            {"prompts": padded_prompts, "responses": padded_responses, "attention_mask": torch.cat(masks, dim=1)},
+            batch_size=len(arrivals),
+        ),
+        non_tensor_batch=columns,
+        meta_info=meta_info,
+    )
+
+
+def _object_column(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """An object array with one cell per value, also where the values are themselves sequences."""
+    column = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        column[i] = value
+    return column

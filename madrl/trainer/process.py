@@ -1,0 +1,98 @@
+"""Running veRL's entry points as they are: a child process with its output in a log, ended cleanly whatever happens."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from madrl.errors import MadrlError
+
+CPU_ENVIRONMENT = {
+    # veRL's plug-in variables: our platform, for a trainer that was written for "cuda".
+    "VERL_USE_EXTERNAL_MODULES": "madrl.trainer.cpu_platform",
+    "VERL_PLATFORM": "cpu",
+    "VERL_ENGINE_DEVICE": "cuda",
+    # Compiling costs more than it saves at this size.
+    "TORCHDYNAMO_DISABLE": "1",
+    "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
+    # Trainer and engine take turns on few cores: bound or spinning threads of one would starve the other.
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "OMP_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+"""What veRL needs in its environment on a CPU. Never set on a GPU host."""
+
+COMMON_ENVIRONMENT = {
+    "HYDRA_FULL_ERROR": "1",
+    "RAY_DEDUP_LOGS": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "PYTHONUNBUFFERED": "1",
+}
+
+POLL_S = 0.5
+LOG_TAIL_LINES = 25
+
+
+def run_logged(
+    command: Sequence[str],
+    log: Path,
+    environment: Mapping[str, str],
+    *,
+    cpu: bool,
+    on_poll: Callable[[], None] = lambda: None,
+) -> None:
+    """Run ``command`` to its end with its output appended to ``log``; ``on_poll`` is called twice a second.
+
+    The child inherits open file descriptors that are marked inheritable, and leads a process group that is ended with
+    it. Raises MadrlError when it exits with anything but 0, after printing the end of the log on stderr.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    variables = os.environ | COMMON_ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {}) | dict(environment)
+    offset = log.stat().st_size if log.exists() else 0
+    with log.open("ab") as file:
+        child = subprocess.Popen(
+            command, stdout=file, stderr=subprocess.STDOUT, env=variables, close_fds=False, start_new_session=True
+        )
+    try:
+        with _terminable():
+            while child.poll() is None:
+                time.sleep(POLL_S)
+                on_poll()
+    finally:
+        _stop(child)
+    if child.returncode != 0:
+        with log.open("rb") as file:
+            file.seek(offset)
+            tail = file.read().decode(errors="replace").splitlines()[-LOG_TAIL_LINES:]
+        print("\n".join(tail), file=sys.stderr)
+        raise MadrlError(f"veRL failed with exit code {child.returncode}: the end of {log} is above")
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    """End the child and what it started, should it still run: first politely, so that Ray cleans up."""
+    for number, patience_s in ((signal.SIGINT, 20), (signal.SIGKILL, 10)):
+        if child.poll() is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(patience_s)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Turn SIGTERM into an exit that runs the clean-up, as SIGINT already is."""
+
+    def leave(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

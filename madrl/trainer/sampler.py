@@ -1,0 +1,131 @@
+"""veRL's replay buffer, which also measures each training batch against the target.
+
+    trainer.v1.sampler.custom_sampler.path=pkg://madrl.trainer.sampler
+    trainer.v1.sampler.custom_sampler.name=MadReplayBuffer
+
+veRL puts nothing of ``reward_extra_info`` into the training metrics; what ``sample`` returns beside the batch is the
+one way in. The same records are written to ``scores_dir/<step>.jsonl``, keyed like veRL's own rollout dump.
+"""
+
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import transfer_queue as tq
+from omegaconf import OmegaConf
+from transfer_queue import KVBatchMeta
+from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
+
+from madrl.evaluation import metrics as measure
+from madrl.files import replacing
+from madrl.frequency import category_indices
+from madrl.settings import Settings
+from madrl.trainer.group_loop import GROUP_TIMING
+
+logger = logging.getLogger(__name__)
+
+POLL_INTERVAL_S = 0.05
+"""veRL polls every 2 s, which is a whole step of a small model."""
+
+
+class MadReplayBuffer(ReplayBuffer):
+    """Adds the ``mad/`` training metrics, dumps every response's score, and stops a run that cannot be judged."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("poll_interval", POLL_INTERVAL_S)
+        super().__init__(*args, **kwargs)
+        options: Any = OmegaConf.to_container(OmegaConf.create(self.sampler_kwargs), resolve=True)
+        self.settings = Settings.from_config(options["madrl"])
+        self.group_size = int(options["group_size"])
+        self.scores_dir = Path(options["scores_dir"])
+
+    def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[KVBatchMeta, dict[str, Any]]:
+        """Sample as veRL does; for a training batch, measure it.
+
+        Raises RuntimeError when more than ``max_unjudged_rate`` of the batch is unjudged, or failed to come back at
+        all: an outage must not be trained on.
+        """
+        batch, metrics = super().sample(global_steps, partition_id, batch_size)
+        if partition_id != "train":
+            return batch, metrics
+        records = self._records(batch)
+        write_scores(self.scores_dir, global_steps, records)
+        failed = 1.0 - len({r["session"] for r in records}) / (batch_size * self.group_size)
+        metrics |= batch_metrics(records, self.settings) | {"mad/failed_session_rate": failed}
+        for name, rate in (("unjudged", metrics.get("mad/unjudged_rate", 0.0)), ("failed", failed)):
+            if rate > self.settings.max_unjudged_rate:
+                raise RuntimeError(
+                    f"step {global_steps}: {rate:.1%} of the responses are {name}, more than "
+                    f"madrl.max_unjudged_rate={self.settings.max_unjudged_rate}. Look for the reasons in "
+                    f"{self.scores_dir / f'{global_steps}.jsonl'} and in the log, then start the run again: it resumes."
+                )
+        return batch, metrics
+
+    def _records(self, batch: KVBatchMeta) -> list[dict[str, Any]]:
+        """One record per response of the batch; of a session with several outputs, the last."""
+        fields = tq.kv_batch_get(
+            keys=batch.keys, partition_id=batch.partition_id, select_fields=["extra_fields", "rm_scores"]
+        )
+        last: dict[str, dict[str, Any]] = {}
+        for key, extra, scores in zip(batch.keys, list(fields["extra_fields"]), list(fields["rm_scores"]), strict=True):
+            plain = getattr(extra, "data", extra)
+            session, _, index = key.rpartition("_")
+            record = {"uid": session.rpartition("_")[0], "session": session, "key": key, "index": int(index)}
+            record |= {"reward": float(scores.sum()), **plain["reward_extra_info"], **plain.get(GROUP_TIMING, {})}
+            if session not in last or last[session]["index"] < record["index"]:
+                last[session] = record
+        return list(last.values())
+
+
+def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str, float]:
+    """The ``mad/`` metrics of one batch of score records (paper, section "Targets and evaluation metrics").
+
+    ``mad/jsd`` pools the batch; ``mad/jsd_per_prompt`` is the mean over prompts of each group's own JSD, which a
+    collapsed policy cannot hide from. Both are in nats and biased upward by sampling: see ``madrl floor``. A metric
+    that does not exist for this batch (the JSD when every response is off-support, say) is left out.
+    """
+    names = settings.categories
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        groups[record["uid"]].append(record)
+    indices = category_indices([r["category"] for r in records], names)
+    by_group = [category_indices([r["category"] for r in group], names) for group in groups.values()]
+    correct = [None if r["correct"] is None else bool(r["correct"]) for r in records]
+    divergence = [r["divergence_reward"] for r in records]
+    per_prompt = [measure.jsd_to_target(settings.target, group) for group in by_group]
+    found = {
+        "jsd": measure.jsd_to_target(settings.target, indices),
+        "jsd_per_prompt": _mean([jsd for jsd in per_prompt if jsd is not None]),
+        "off_support_rate": measure.off_support_rate(indices),
+        "unjudged_rate": measure.unjudged_rate(correct),
+        "single_category_group_rate": measure.single_category_rate(by_group),
+        "pass@1": measure.pass_at_1(correct),
+        "correctness/mean": _mean([r["correctness"] for r in records]),
+        "divergence_reward/mean": _mean(divergence),
+        "divergence_reward/std": float(np.std(divergence)),
+        "reward/mean": _mean([r["reward"] for r in records]),
+        "reward/std_within_group": _mean([float(np.std([r["reward"] for r in g])) for g in groups.values()]),
+    }
+    found |= {f"share/{n}": float(s) for n, s in zip(names, measure.shares(indices, len(names)), strict=True)}
+    if settings.reward.form == "gated":
+        found["negative_gate_rate"] = _mean([1.0 + settings.reward.lambda_g * r < 0 for r in divergence])
+    for part in ("judge_s", "group_wait_s", "score_s"):
+        seconds = [r[part] for r in records if part in r]
+        found[f"timing/{part}/mean"] = _mean(seconds)
+        found[f"timing/{part}/max"] = max(seconds, default=None)
+    return {f"mad/{name}": value for name, value in found.items() if value is not None and np.isfinite(value)}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if len(values) else None
+
+
+def write_scores(folder: Path, step: int, records: list[dict[str, Any]]) -> None:
+    """``folder/<step>.jsonl``, one line per response, complete or not there at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / f"{step}.jsonl") as unfinished, unfinished.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps({"step": step, **record}, ensure_ascii=False) + "\n" for record in records)

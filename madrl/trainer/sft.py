@@ -1,0 +1,47 @@
+"""Supervised finetuning with veRL's own SFT trainer, as a child process that resumes where it was stopped."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from madrl.errors import MadrlError
+from madrl.trainer.compose import CONFIG_DIR
+from madrl.trainer.process import run_logged
+
+
+def finetune(
+    model: Path, train_file: Path, work_dir: Path, *, config_name: str, steps: int, save_every: int, seed: int
+) -> Path:
+    """Finetune ``model`` on ``train_file`` (a ``messages`` column) for ``steps`` steps.
+
+    Logs, metrics and checkpoints go to ``work_dir``; ``config_name`` is one of our SFT configs. Returns the folder of
+    the finished Hugging Face model. Raises MadrlError when veRL fails or stops early.
+    """
+    work_dir = work_dir.absolute()
+    checkpoints = work_dir / "checkpoints"
+    arguments: Mapping[str, object] = {
+        "model.path": model.absolute(),
+        "data.train_files": train_file.absolute(),
+        "trainer.default_local_dir": checkpoints,
+        "trainer.total_training_steps": steps,
+        "trainer.save_freq": save_every,
+        "trainer.seed": seed,
+        "trainer.experiment_name": work_dir.name,
+        "engine.seed": seed,
+        "hydra.run.dir": work_dir / "hydra",
+        "hydra.output_subdir": "null",
+    }
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=1"]
+    command += ["-m", "verl.trainer.sft_trainer", "--config-path", str(CONFIG_DIR), "--config-name", config_name]
+    command += [f"{key}={value}" for key, value in arguments.items()]
+    # A finetuning run has the machine to itself, so all cores work on it.
+    environment = {
+        "VERL_FILE_LOGGER_PATH": str(work_dir / "metrics.jsonl"),
+        "OMP_NUM_THREADS": str(os.cpu_count() or 1),
+    }
+    run_logged(command, work_dir / "sft.log", environment, cpu=True)
+    finished = checkpoints / f"global_step_{steps}" / "huggingface"
+    if not (finished / "config.json").exists():
+        raise MadrlError(f"veRL's SFT trainer ended without a model at step {steps}: see {work_dir / 'sft.log'}")
+    return finished

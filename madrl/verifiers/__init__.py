@@ -1,0 +1,27 @@
+"""Verifiers: whether one response is correct, incorrect or unjudged. They are async, since some wait for a service."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+
+from madrl.errors import MadrlError
+from madrl.plugins import load_plugin
+from madrl.rollout import Rollout, Verification
+from madrl.verifiers.listed_option import verify_listed_option
+
+Verifier = Callable[[Rollout], Awaitable[Verification]]
+
+VERIFIERS: dict[str, Verifier] = {"listed_option": verify_listed_option}
+
+
+def load_verifier(spec: str) -> Verifier:
+    """The verifier that ``spec`` names: a key of VERIFIERS, or ``pkg.module:name``.
+
+    Raises MadrlError when there is none, when what it names cannot be called, or when it is a plain function, which
+    would fail at the first ``await``, in the middle of a run.
+    """
+    verifier = load_plugin(spec, VERIFIERS, "verifier")
+    if not callable(verifier):
+        raise MadrlError(f"verifier {spec!r} is a {type(verifier).__name__}: name an async function of one Rollout")
+    if inspect.isfunction(verifier) and not inspect.iscoroutinefunction(verifier):
+        raise MadrlError(f"verifier {spec!r} is not async: write it as 'async def'")
+    return verifier

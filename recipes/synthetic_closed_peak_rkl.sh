@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# SYNTHETIC, closed set (the five options are listed in the prompt), reverse KL reward.
+# Target: none on the first two alphabetical ranks, a third on each of the rest.
+# PROFILE=gpu: 8 x 80 GB GPUs, Qwen3-4B, 6000 steps of 16 prompts x 32 responses. PROFILE=tiny: 2 CPU cores, 15 minutes.
+# Variables, overrides and outputs: recipes/body.sh
+set -euo pipefail
+export TASK=synthetic_closed TARGET=peak DIVERGENCE=rkl
+exec bash "$(dirname "${BASH_SOURCE[0]}")/body.sh" "$@"

@@ -1,0 +1,214 @@
+"""Shares, rates and the JSD floor, against numbers worked by hand and an exact enumeration."""
+
+from itertools import product
+from math import factorial, log, prod
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from madrl.divergence import jensen_shannon_value
+from madrl.errors import MadrlError
+from madrl.evaluation.metrics import (
+    MAX_FLOOR_SAMPLES,
+    Floor,
+    jsd_floor,
+    jsd_to_target,
+    off_support_rate,
+    pass_at_1,
+    shares,
+    single_category_rate,
+    unjudged_rate,
+)
+from madrl.frequency import OFF_SUPPORT
+from madrl.targets import peak, uniform
+
+NOTHING = np.array([], dtype=np.int64)
+ALL_OFF_SUPPORT = np.array([OFF_SUPPORT, OFF_SUPPORT])
+# Three of a, one of b, none of c, and one off-support.
+FIVE = np.array([0, 0, OFF_SUPPORT, 1, 0])
+
+samples = st.lists(st.integers(OFF_SUPPORT, 4), min_size=1, max_size=60).map(lambda s: np.array(s, dtype=np.int64))
+
+
+def test_shares_are_of_the_on_support_responses_only() -> None:
+    np.testing.assert_array_equal(shares(FIVE, 3), [0.75, 0.25, 0])  # of 4, not of 5
+
+
+@pytest.mark.parametrize("indices", [NOTHING, ALL_OFF_SUPPORT])
+def test_shares_of_nothing_are_nan_and_not_zero(indices: NDArray[np.int64]) -> None:
+    np.testing.assert_array_equal(shares(indices, 3), [np.nan, np.nan, np.nan])
+
+
+@given(samples, st.randoms(use_true_random=False))
+def test_shares_sum_to_one_and_do_not_depend_on_order(indices: NDArray[np.int64], random: Random) -> None:
+    pooled = shares(indices, 5)
+    shuffled = indices[random.sample(range(indices.size), indices.size)]
+    np.testing.assert_array_equal(shares(shuffled, 5), pooled)
+    if (indices != OFF_SUPPORT).any():
+        assert pooled.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_off_support_rate_is_of_all_responses() -> None:
+    assert off_support_rate(FIVE) == 0.2
+    assert off_support_rate(ALL_OFF_SUPPORT) == 1
+    assert off_support_rate(np.array([0, 1])) == 0
+    assert off_support_rate(NOTHING) is None
+
+
+def test_unjudged_rate_is_of_all_responses() -> None:
+    assert unjudged_rate([True, None, False, None]) == 0.5
+    assert unjudged_rate([False]) == 0
+    assert unjudged_rate([]) is None
+
+
+def test_pass_at_1_leaves_unjudged_responses_out_and_does_not_count_them_as_wrong() -> None:
+    assert pass_at_1([True, None, False, True]) == pytest.approx(2 / 3)
+    assert pass_at_1([False, None]) == 0
+
+
+@pytest.mark.parametrize("correct", [[], [None], [None, None]])
+def test_pass_at_1_of_nothing_judged_is_none_and_not_zero(correct: list[bool | None]) -> None:
+    assert pass_at_1(correct) is None
+
+
+def test_jsd_to_target_is_in_nats_and_leaves_off_support_responses_out() -> None:
+    # Shares (1/4, 3/4) against (1/2, 1/2): 0.033822, worked in tests/test_divergence.py.
+    indices = np.array([0, 1, 1, 1, OFF_SUPPORT, OFF_SUPPORT])
+    assert jsd_to_target(np.array([0.5, 0.5]), indices) == pytest.approx(0.033822, abs=1e-6)
+    # All in an excluded category: log 2 in nats (1 in bits).
+    assert jsd_to_target(peak(5), np.array([0, 0, 0])) == pytest.approx(log(2), abs=1e-15)
+
+
+def test_jsd_to_target_pools_the_responses_of_all_prompts() -> None:
+    # Every prompt's group is in one category, yet pooled they sit on the target: see single_category_rate.
+    groups = [np.array([c, c]) for c in range(5)]
+    assert jsd_to_target(uniform(5), np.concatenate(groups)) == 0
+    assert single_category_rate(groups) == 1
+
+
+@pytest.mark.parametrize("indices", [NOTHING, ALL_OFF_SUPPORT])
+def test_jsd_of_nothing_on_support_is_none_and_not_zero(indices: NDArray[np.int64]) -> None:
+    assert jsd_to_target(uniform(3), indices) is None
+
+
+@given(samples)
+def test_jsd_to_target_is_between_zero_and_log_2(indices: NDArray[np.int64]) -> None:
+    value = jsd_to_target(peak(5), indices)
+    assert value is None or 0 <= value <= log(2) + 1e-15
+
+
+@pytest.mark.parametrize(
+    ("group", "single"),
+    [
+        ([2, 2, 2], True),
+        ([2], True),
+        ([2, 2, 1], False),
+        ([2, 2, OFF_SUPPORT], False),
+        ([OFF_SUPPORT, OFF_SUPPORT], False),
+        ([], False),
+    ],
+)
+def test_a_single_category_group_has_one_and_the_same_on_support_category_in_every_response(
+    group: list[int], single: bool
+) -> None:
+    assert single_category_rate([np.array(group, dtype=np.int64)]) == single
+
+
+def test_single_category_rate_is_of_all_groups() -> None:
+    groups = [np.array([0, 0]), np.array([0, 1]), ALL_OFF_SUPPORT, np.array([1, 1])]
+    assert single_category_rate(groups) == 0.5
+    assert single_category_rate([]) is None
+
+
+# The floor.
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("target", "n_samples", "two_digits"),
+    [
+        (uniform(5), 32, "0.017"),  # 0.0168
+        (peak(5), 32, "0.0081"),
+        (uniform(5), 800, "0.00063"),
+        (peak(5), 800, "0.00031"),
+    ],
+)
+def test_the_floor_of_the_paper_s_settings_is_the_same_to_two_digits_for_any_seed(
+    target: NDArray[np.float64], n_samples: int, two_digits: str, seed: int
+) -> None:
+    assert f"{jsd_floor(target, n_samples, draws=100, seed=seed).mean:.2g}" == two_digits
+
+
+def _exact_mean(target: NDArray[np.float64], n_samples: int) -> float:
+    """E[JSD], by running through every possible multiset of counts."""
+    mean = 0.0
+    for counts in product(range(n_samples + 1), repeat=target.size):
+        if sum(counts) == n_samples:
+            ways = factorial(n_samples) / prod(factorial(n) for n in counts)
+            probability = ways * float(np.prod(target ** np.array(counts)))
+            mean += probability * jensen_shannon_value(target, np.array(counts) / n_samples)
+    return mean
+
+
+@pytest.mark.parametrize("target", [uniform(3), peak(4), np.array([0.7, 0.2, 0.1]), np.array([0.0, 1.0])])
+@pytest.mark.parametrize("n_samples", [1, 2, 7])
+def test_the_floor_s_mean_is_exact(target: NDArray[np.float64], n_samples: int) -> None:
+    assert jsd_floor(target, n_samples, draws=1).mean == pytest.approx(_exact_mean(target, n_samples), abs=1e-14)
+
+
+def test_one_sample_of_a_fair_coin_is_always_equally_far_off() -> None:
+    # q = (1, 0), m = (3/4, 1/4): 1/2 (1/2 ln(2/3) + 1/2 ln 2) + 1/2 ln(4/3) = 0.071921 + 0.143841
+    floor = jsd_floor(uniform(2), 1, draws=10)
+    assert floor.mean == pytest.approx(0.215762, abs=1e-6)
+    assert floor.p95 == pytest.approx(0.215762, abs=1e-6)
+
+
+def test_the_percentile_and_the_mean_are_those_of_the_metric_itself() -> None:
+    target, n_samples, draws = np.array([0.0, 0.5, 0.3, 0.2]), 20, 20_000
+    counts = np.random.default_rng(1).multinomial(n_samples, target, size=draws)
+    measured = [jsd_to_target(target, np.repeat(np.arange(4), row)) for row in counts]
+    floor = jsd_floor(target, n_samples, draws=draws, seed=1)  # the same draws, from the same seed
+    assert floor.p95 == pytest.approx(np.quantile(np.array(measured, dtype=float), 0.95), abs=1e-14)
+    assert floor.mean == pytest.approx(np.mean(np.array(measured, dtype=float)), rel=0.03)  # 4 standard errors
+
+
+def test_the_floor_shrinks_as_k_minus_1_over_8_n() -> None:
+    # A chi-square expansion of the JSD about the target: E = (K - 1) / (8 n) + O(1 / n^2).
+    assert jsd_floor(uniform(5), 100_000, draws=10).mean == pytest.approx(4 / 800_000, rel=1e-3)
+
+
+def test_a_target_of_one_category_has_no_floor() -> None:
+    assert jsd_floor(peak(3), 32) == Floor(0.0, 0.0, 100_000)
+
+
+def test_the_same_seed_gives_the_same_floor_and_another_seed_another_percentile() -> None:
+    target = np.array([0.7, 0.2, 0.1])
+    assert jsd_floor(target, 50, seed=3) == jsd_floor(target, 50, seed=3)
+    assert jsd_floor(target, 500, draws=100, seed=3).p95 != jsd_floor(target, 500, draws=100, seed=4).p95
+
+
+def test_the_floor_leaves_numpy_s_global_random_state_alone() -> None:
+    np.random.seed(0)
+    expected = np.random.random()
+    np.random.seed(0)
+    jsd_floor(uniform(3), 10)
+    assert np.random.random() == expected
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "draws", "seed", "message"),
+    [
+        (0, 10, 0, "samples=0 is outside 1..10000000"),
+        (-5, 10, 0, "samples=-5 is outside"),
+        (MAX_FLOOR_SAMPLES + 1, 10, 0, "samples=10000001 is outside"),
+        (32, 0, 0, "draws=0 must be at least 1"),
+        (32, 10, -1, "seed=-1 must be 0 or more"),
+    ],
+)
+def test_a_bad_floor_setting_is_refused_by_name(n_samples: int, draws: int, seed: int, message: str) -> None:
+    with pytest.raises(MadrlError, match=message):
+        jsd_floor(uniform(3), n_samples, draws, seed)

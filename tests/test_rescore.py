@@ -1,0 +1,185 @@
+"""Rescoring a JSONL file: the hand-worked example, what is kept, and every kind of bad line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from madrl.divergence import DIVERGENCES
+from madrl.errors import MadrlError
+from madrl.frequency import category_indices
+from madrl.rescore import rescore_file
+from madrl.reward import FORMS, RewardConfig, score_group
+from madrl.targets import uniform
+
+CATEGORIES = ("english", "हिन्दी")
+GOOD = '{"uid": "p", "category": "english", "correct": true}'
+
+
+def _rescore(source: Path, out: Path, config: RewardConfig | None = None) -> list[dict[str, Any]]:
+    rescore_file(source, out, CATEGORIES, uniform(2), config or RewardConfig("l2"))
+    return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+
+
+def _write(path: Path, *lines: str) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_two_interleaved_groups_earn_the_rewards_worked_by_hand(tmp_path: Path) -> None:
+    source = _write(
+        tmp_path / "in.jsonl",
+        '{"uid": "p", "category": "english", "correct": true}',
+        '{"uid": "q", "category": "हिन्दी", "correct": 1}',
+        '{"uid": "p", "category": "english", "correct": false}',
+        '{"uid": "p", "category": "हिन्दी", "correct": null}',
+        '{"uid": "q", "category": null, "correct": 0}',
+        '{"uid": "p", "category": null, "correct": 0}',
+    )
+    rows = _rescore(source, tmp_path / "out.jsonl", RewardConfig("l2", alpha=0.6))
+    # p: four responses, q = (2/4, 1/4), so r_div = 1/2 - 1/2 = 0 twice, 1/2 - 1/4 = 1/4, off-support -1; correctness
+    #    1, 0, unjudged (1 + 0 + 0) / 3 = 1/3, 0.  0.6 + 0, 0, 0.6/3 + 0.4/4 = 0.3, -0.4
+    # q: two responses, q = (0, 1/2), so r_div = 1/2 - 1/2 = 0 and -1; correctness 1 and 0.  0.6, -0.4
+    assert [row["uid"] for row in rows] == ["p", "q", "p", "p", "q", "p"]
+    np.testing.assert_allclose([row["divergence_reward"] for row in rows], [0, 0, 0, 0.25, -1, -1], atol=1e-15)
+    np.testing.assert_allclose([row["reward"] for row in rows], [0.6, 0.6, 0, 0.3, -0.4, -0.4], atol=1e-15)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("divergence", sorted(DIVERGENCES))
+def test_a_file_is_scored_exactly_as_training_scores_a_group(tmp_path: Path, divergence: str, form: str) -> None:
+    rng = np.random.default_rng(0)
+    labels = [[None, *CATEGORIES][i] for i in rng.integers(0, 3, 16)]
+    correct = [[None, True, False][i] for i in rng.integers(0, 3, 16)]
+    source = _write(
+        tmp_path / "in.jsonl",
+        *(json.dumps({"uid": "p", "category": c, "correct": v}) for c, v in zip(labels, correct, strict=True)),
+    )
+    config = RewardConfig(divergence, form, alpha=0.55, lambda_g=0.7, epsilon=0.01)
+    rows = _rescore(source, tmp_path / "out.jsonl", config)
+    score = score_group(category_indices(labels, CATEGORIES), correct, uniform(2), config)
+    assert [row["reward"] for row in rows] == score.reward.tolist()  # to the last bit
+    assert [row["divergence_reward"] for row in rows] == score.divergence_reward.tolist()
+
+
+def test_it_says_how_many_responses_and_groups_it_scored(tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.jsonl", GOOD, GOOD.replace('"p"', '"q"'), GOOD)
+    assert rescore_file(source, tmp_path / "out.jsonl", CATEGORIES, uniform(2), RewardConfig()) == (3, 2)
+
+
+def test_other_keys_and_their_text_are_kept_and_older_rewards_replaced(tmp_path: Path) -> None:
+    row = {"uid": "p", "category": "english", "correct": True, "response": "नमस्ते\u2028a\nb", "step": 3, "reward": 9.0}
+    source = _write(tmp_path / "in.jsonl", json.dumps(row))
+    out = tmp_path / "out.jsonl"
+    (scored,) = [json.loads(line) for line in _lines_after(source, out)]
+    assert {key: scored[key] for key in ("response", "step")} == {"response": row["response"], "step": 3}
+    assert scored["reward"] != 9.0
+    assert "नमस्ते" in out.read_text(encoding="utf-8")  # readable, not \u-escaped
+
+
+def _lines_after(source: Path, out: Path) -> list[str]:
+    """The rescored file's lines, split at newlines only (a response may hold other line separators)."""
+    rescore_file(source, out, CATEGORIES, uniform(2), RewardConfig("l2"))
+    return out.read_text(encoding="utf-8").rstrip("\n").split("\n")
+
+
+def test_a_lone_surrogate_in_a_response_survives(tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.jsonl", GOOD.replace("}", r', "response": "cut \ud83d"}'))
+    assert _rescore(source, tmp_path / "out.jsonl")[0]["response"] == "cut \ud83d"
+
+
+def test_blank_lines_are_dropped_but_counted_in_line_numbers(tmp_path: Path) -> None:
+    assert len(_rescore(_write(tmp_path / "in.jsonl", GOOD, "", GOOD, "  "), tmp_path / "out.jsonl")) == 2
+    with pytest.raises(MadrlError, match="line 3"):
+        _rescore(_write(tmp_path / "bad.jsonl", GOOD, "", "{"), tmp_path / "out.jsonl")
+
+
+def test_a_file_can_be_rescored_in_place_and_again(tmp_path: Path) -> None:
+    path = _write(tmp_path / "in.jsonl", GOOD, GOOD)
+    first = _rescore(path, path)
+    assert _rescore(path, path) == first
+
+
+def test_a_symbolic_link_is_written_through(tmp_path: Path) -> None:
+    source, real, link = _write(tmp_path / "in.jsonl", GOOD), tmp_path / "real.jsonl", tmp_path / "link.jsonl"
+    real.touch()
+    link.symlink_to(real)
+    _rescore(source, link)
+    assert link.is_symlink()
+    assert "reward" in real.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("not json", "not JSON"),
+        ('{"uid": "p"', "not JSON"),
+        ('{"a":' * 100_000, "not JSON"),  # nested too deep for the parser
+        ("7" * 5000, "not JSON"),  # an integer too long for Python
+        ("[1]", "a JSON list where an object belongs"),
+        ("null", "a JSON NoneType where an object belongs"),
+        ('{"category": "english", "correct": true}', "no 'uid'"),
+        ('{"uid": "p", "correct": true}', "no 'category'"),
+        ('{"uid": "p", "category": "english"}', "no 'correct'"),
+        ('{"uid": 7, "category": "english", "correct": true}', "uid 7 is not a string"),
+        ('{"uid": "p", "category": 0, "correct": true}', "category 0 is not a string"),
+        ('{"uid": "p", "category": ["english"], "correct": true}', "is not a string"),
+        ('{"uid": "p", "category": "german", "correct": true}', "category 'german' is not declared"),
+        ('{"uid": "p", "category": "english", "correct": "yes"}', "correct 'yes' is no verdict"),
+        ('{"uid": "p", "category": "english", "correct": [1]}', r"correct \[1\] is no verdict"),
+        ('{"uid": "p", "category": "english", "correct": 2}', "correct 2 is no verdict"),
+        ('{"uid": "p", "category": "english", "correct": 0.5}', "correct 0.5 is no verdict"),
+        ('{"uid": "p", "category": "english", "correct": NaN}', "correct nan is no verdict"),
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_is_written(tmp_path: Path, line: str, message: str) -> None:
+    source, out = _write(tmp_path / "in.jsonl", GOOD, line, GOOD), tmp_path / "out.jsonl"
+    out.write_text("what was there before")
+    with pytest.raises(MadrlError, match=message) as caught:
+        rescore_file(source, out, CATEGORIES, uniform(2), RewardConfig())
+    assert str(caught.value).startswith(f"{source}, line 2: ")
+    assert out.read_text() == "what was there before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
+
+
+def test_a_line_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(GOOD.encode() + b"\n" + GOOD.encode("utf-16") + b"\n")
+    with pytest.raises(MadrlError, match="line 2: not JSON"):
+        _rescore(source, tmp_path / "out.jsonl")
+
+
+def test_a_file_without_responses_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(MadrlError, match="holds no responses"):
+        _rescore(_write(tmp_path / "in.jsonl", ""), tmp_path / "out.jsonl")
+
+
+def test_a_missing_input_is_an_os_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"absent\.jsonl"):
+        _rescore(tmp_path / "absent.jsonl", tmp_path / "out.jsonl")
+
+
+def test_an_output_that_cannot_be_written_is_refused_by_name(tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.jsonl", GOOD)
+    with pytest.raises(MadrlError, match="its folder does not exist"):
+        _rescore(source, tmp_path / "absent" / "out.jsonl")
+    with pytest.raises(MadrlError, match="not a regular file"):
+        _rescore(source, tmp_path)
+    with pytest.raises(MadrlError, match="cannot write /dev/null: it is not a regular file"):
+        _rescore(source, Path("/dev/null"))
+
+
+def test_a_failure_while_writing_keeps_the_old_file_and_leaves_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    source, out = _write(tmp_path / "in.jsonl", GOOD), _write(tmp_path / "out.jsonl", "old")
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(MadrlError, match=r"cannot write .*out\.jsonl: No space left on device"):
+        _rescore(source, out)
+    assert out.read_text() == "old\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]

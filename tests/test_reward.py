@@ -1,0 +1,347 @@
+"""The whole reward of one group: the three forms, off-support and unjudged responses, degenerate groups."""
+
+import dataclasses
+from collections.abc import Callable
+from math import log
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from madrl.divergence import DIVERGENCES
+from madrl.errors import MadrlError
+from madrl.frequency import OFF_SUPPORT
+from madrl.reward import EXACT_REWARD_STEP, FORMS, OFF_SUPPORT_REWARD, RewardConfig, score_group
+from madrl.targets import peak, smooth, uniform
+
+Group = tuple[NDArray[np.int64], list[bool | None]]
+
+every_divergence = pytest.mark.parametrize("divergence", sorted(DIVERGENCES))
+every_form = pytest.mark.parametrize("form", FORMS)
+
+K = 5
+groups = st.lists(
+    st.tuples(st.integers(OFF_SUPPORT, K - 1), st.sampled_from([True, False, None])), min_size=1, max_size=64
+).map(lambda responses: (np.array([c for c, _ in responses], dtype=np.int64), [verdict for _, verdict in responses]))
+targets = st.one_of(
+    st.just(uniform(K)),
+    st.just(peak(K)),
+    st.lists(st.integers(0, 5), min_size=K, max_size=K).filter(any).map(lambda w: np.array(w) / sum(w)),
+)
+configs = st.builds(
+    RewardConfig,
+    divergence=st.sampled_from(sorted(DIVERGENCES)),
+    form=st.sampled_from(FORMS),
+    alpha=st.floats(0, 1),
+    lambda_g=st.floats(0, 10),
+    epsilon=st.floats(1e-9, 0.5),
+)
+
+# Four responses over three categories: a, a, b, and one off-support, so q = (1/2, 1/4, 0).
+FOUR = np.array([0, 0, 1, OFF_SUPPORT])
+FOUR_CORRECT = [True, False, True, True]
+FOUR_TARGET = np.array([0.25, 0.5, 0.25])
+
+
+@pytest.mark.parametrize(
+    ("divergence", "expected"),
+    [
+        ("l2", [-0.25, -0.25, 0.25]),  # 1/4 - 1/2 and 1/2 - 1/4
+        ("fkl", [-0.5, -0.5, 1.0]),  # (1/4) / (1/2) - 1 and (1/2) / (1/4) - 1
+        # epsilon = 0.3 smooths to 0.7 (1/4) + 0.1 = 0.275 and 0.7 (1/2) + 0.1 = 0.45.
+        ("rkl", [log(0.55), log(0.55), log(1.8)]),  # 0.275 / 0.5 and 0.45 / 0.25
+        ("jsd", [0.5 * log(0.775), 0.5 * log(0.775), 0.5 * log(1.4)]),  # m/q = (1 + 0.55) / 2 and (1 + 1.8) / 2
+    ],
+)
+def test_the_divergence_reward_is_that_of_the_response_s_own_category(divergence: str, expected: list[float]) -> None:
+    score = score_group(FOUR, FOUR_CORRECT, FOUR_TARGET, RewardConfig(divergence=divergence, epsilon=0.3))
+    np.testing.assert_array_equal(score.frequency, [0.5, 0.25, 0])
+    np.testing.assert_allclose(score.divergence_reward, [*expected, -1.0], rtol=1e-12)  # lowest above -1, so -1
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        # r_div = (-1/4, -1/4, 1/4, -1) under L2, correct = (1, 0, 1, 1).
+        # 0.6 - 0.4/4, -0.4/4, 0.6 + 0.4/4, 0.6 - 0.4
+        (RewardConfig("l2", "additive", alpha=0.6), [0.5, -0.1, 0.7, 0.2]),
+        # 1 - 2/4, 0, 1 + 2/4, 1 - 2
+        (RewardConfig("l2", "gated", lambda_g=2.0), [0.5, 0.0, 1.5, -1.0]),
+        (RewardConfig("l2", "rlvr"), [1.0, 0.0, 1.0, 1.0]),
+    ],
+)
+def test_each_form_combines_correctness_and_divergence_as_worked_by_hand(
+    config: RewardConfig, expected: list[float]
+) -> None:
+    score = score_group(FOUR, FOUR_CORRECT, FOUR_TARGET, config)
+    np.testing.assert_array_equal(score.correctness, [1, 0, 1, 1])
+    np.testing.assert_allclose(score.reward, expected, atol=1e-15)
+
+
+def test_alpha_zero_is_the_divergence_reward_alone_and_alpha_one_correctness_alone() -> None:
+    distribution_only = score_group(FOUR, FOUR_CORRECT, FOUR_TARGET, RewardConfig(alpha=0.0))
+    np.testing.assert_array_equal(distribution_only.reward, distribution_only.divergence_reward)
+    correctness_only = score_group(FOUR, FOUR_CORRECT, FOUR_TARGET, RewardConfig(alpha=1.0))
+    np.testing.assert_array_equal(correctness_only.reward, correctness_only.correctness)
+
+
+@given(st.lists(st.integers(0, K - 1), min_size=1, max_size=64).map(lambda g: np.array(g, dtype=np.int64)))
+def test_l2_with_a_uniform_target_is_gapo_s_frequency_reward_up_to_a_constant(indices: NDArray[np.int64]) -> None:
+    score = score_group(indices, [True] * indices.size, uniform(K), RewardConfig("l2"))
+    gapo = np.array([-np.mean(indices == category) for category in indices])  # a category's share, as a penalty
+    np.testing.assert_allclose(score.divergence_reward - gapo, 1 / K, atol=1e-15)
+
+
+@every_divergence
+def test_gated_is_correctness_when_the_group_sits_on_the_target(divergence: str) -> None:
+    # Uniform, so that smoothing changes nothing: one response in each category, q = p*.
+    correct = [True, False, True, True, False]
+    score = score_group(np.arange(K), correct, uniform(K), RewardConfig(divergence, "gated", lambda_g=3.0))
+    np.testing.assert_allclose(score.reward, correct, atol=1e-12)
+
+
+@every_divergence
+def test_smoothing_goes_into_the_rewards_that_need_it_and_no_other(divergence: str) -> None:
+    indices, epsilon = np.array([0, 2, 3, 4]), 0.2
+    score = score_group(indices, [True] * 4, peak(K), RewardConfig(divergence, epsilon=epsilon))
+    goal = smooth(peak(K), epsilon) if divergence in ("rkl", "jsd") else peak(K)
+    by_category = DIVERGENCES[divergence].reward(goal, score.frequency)
+    np.testing.assert_allclose(score.divergence_reward, by_category[indices])
+
+
+def test_under_reverse_kl_off_support_earns_what_an_excluded_category_earns() -> None:
+    # Peak, eps = 0.001: category 0 has p~* = 0.0002 and q = 2/4, log(0.0004) = -7.82 < -1; an off-support response
+    # that earned a flat -1 would be better off than an answer in category 0.
+    score = score_group(np.array([0, 0, 2, OFF_SUPPORT]), [True] * 4, peak(K), RewardConfig("rkl", epsilon=0.001))
+    assert score.divergence_reward[3] == score.divergence_reward[0] == pytest.approx(log(0.0004))
+
+
+def test_off_support_earns_minus_one_when_every_category_in_the_group_earns_more() -> None:
+    score = score_group(np.array([0, 1, OFF_SUPPORT]), [True] * 3, uniform(2), RewardConfig("l2"))
+    assert score.divergence_reward[2] == OFF_SUPPORT_REWARD == -1.0
+
+
+@given(group=groups, target=targets, config=configs)
+def test_off_support_never_pays_better_than_any_declared_category(
+    group: Group, target: NDArray[np.float64], config: RewardConfig
+) -> None:
+    indices, correct = group
+    earned = score_group(indices, correct, target, config).divergence_reward
+    off_support = indices == OFF_SUPPORT
+    if off_support.any() and not off_support.all():
+        assert earned[off_support].max() <= earned[~off_support].min()
+    assert (earned[off_support] <= -1.0).all()
+
+
+@every_form
+def test_the_correctness_term_of_an_off_support_response_stays(form: str) -> None:
+    config = RewardConfig("l2", form, alpha=0.6, lambda_g=0.5)
+    right = score_group(FOUR, [True, False, True, True], FOUR_TARGET, config).reward[3]
+    wrong = score_group(FOUR, [True, False, True, False], FOUR_TARGET, config).reward[3]
+    # additive 0.6 (1 - 0);  gated 1 - 0.5 against 0;  rlvr 1 against 0
+    assert right - wrong == pytest.approx({"additive": 0.6, "gated": 0.5, "rlvr": 1.0}[form])
+
+
+def test_an_unjudged_response_takes_the_mean_correctness_of_the_judged_ones() -> None:
+    score = score_group(np.array([0, 0, 1, 1]), [True, None, False, False], uniform(2), RewardConfig("l2", "rlvr"))
+    np.testing.assert_allclose(score.correctness, [1, 1 / 3, 0, 0])
+    np.testing.assert_allclose(score.reward, score.correctness)
+
+
+@given(group=groups, target=targets, config=configs)
+def test_an_unjudged_response_moves_nobody_s_mean_correctness(
+    group: Group, target: NDArray[np.float64], config: RewardConfig
+) -> None:
+    indices, correct = group
+    judged = [verdict for verdict in correct if verdict is not None]
+    correctness = score_group(indices, correct, target, config).correctness
+    assert correctness.mean() == pytest.approx(np.mean(judged) if judged else 0.0, abs=1e-12)
+
+
+@given(group=groups, target=targets, config=configs)
+def test_every_number_of_a_score_is_finite_and_of_its_shape(
+    group: Group, target: NDArray[np.float64], config: RewardConfig
+) -> None:
+    indices, correct = group
+    score = score_group(indices, correct, target, config)
+    for per_response in (score.reward, score.correctness, score.divergence_reward):
+        assert per_response.shape == indices.shape
+        assert np.isfinite(per_response).all()
+    assert score.frequency.shape == target.shape
+    assert np.isfinite(score.frequency).all()
+
+
+@given(group=groups, target=targets, config=configs, random=st.randoms(use_true_random=False))
+def test_reordering_the_group_reorders_the_rewards(
+    group: Group, target: NDArray[np.float64], config: RewardConfig, random: Random
+) -> None:
+    indices, correct = group
+    order = random.sample(range(indices.size), indices.size)
+    score = score_group(indices, correct, target, config)
+    reordered = score_group(indices[order], [correct[i] for i in order], target, config)
+    np.testing.assert_allclose(reordered.reward, score.reward[order], atol=1e-12)
+    np.testing.assert_allclose(reordered.divergence_reward, score.divergence_reward[order], atol=1e-12)
+
+
+# Degenerate groups.
+
+
+@every_form
+@every_divergence
+def test_a_group_of_one_is_scored(divergence: str, form: str) -> None:
+    score = score_group(np.array([2]), [True], peak(K), RewardConfig(divergence, form))
+    np.testing.assert_array_equal(score.frequency, [0, 0, 1, 0, 0])
+    assert np.isfinite(score.reward).all()
+
+
+@every_divergence
+def test_a_group_in_one_category_earns_one_and_the_same_negative_divergence_reward(divergence: str) -> None:
+    earned = score_group(np.full(16, 1), [True] * 16, uniform(K), RewardConfig(divergence)).divergence_reward
+    assert np.ptp(earned) == 0
+    assert earned[0] < 0
+
+
+@every_divergence
+def test_a_group_with_nothing_on_support_earns_minus_one_each(divergence: str) -> None:
+    score = score_group(np.full(4, OFF_SUPPORT), [True, False, True, None], peak(K), RewardConfig(divergence))
+    np.testing.assert_array_equal(score.divergence_reward, [-1, -1, -1, -1])
+    np.testing.assert_array_equal(score.frequency, np.zeros(K))
+
+
+def test_a_group_in_which_nothing_was_judged_has_correctness_zero() -> None:
+    score = score_group(np.array([0, 1]), [None, None], uniform(2), RewardConfig())
+    np.testing.assert_array_equal(score.correctness, [0, 0])
+
+
+def test_an_empty_group_is_refused() -> None:
+    with pytest.raises(MadrlError, match="an empty group"):
+        score_group(np.array([], dtype=np.int64), [], uniform(2), RewardConfig())
+
+
+def test_a_group_needs_as_many_verdicts_as_categories() -> None:
+    with pytest.raises(MadrlError, match="2 categories but 1 verdicts"):
+        score_group(np.array([0, 1]), [True], uniform(2), RewardConfig())
+
+
+# A group whose rewards are all equal must move nothing. GRPO divides by the group's standard deviation plus 1e-6, in
+# float32, and veRL takes mean and standard deviation with torch. Sixteen rewards of 0.3 failed without the guard:
+# float32 has 0.300000012 for 0.3, a multiple of u = 2^-25 = 2.98e-8, whose 24 bits leave the partial sums of sixteen
+# no room, so that torch's mean came out one u too low. Every difference is then u, the standard deviation
+# sqrt(16/15) u = 3.08e-8, and every advantage u / (3.08e-8 + 1e-6) = 0.0289, all of one sign: the whole group is
+# pushed, by rounding alone. After the guard the reward is 0.2998046875 = 307 / 1024; its multiples sum exactly.
+
+
+def _advantage_summed_in_turn(rewards: NDArray[np.float64]) -> NDArray[np.float32]:
+    """GRPO's advantage in float32 with the plainest order of summation: one reward after the other."""
+    r = rewards.astype(np.float32)
+    mean = np.add.accumulate(r)[-1] / np.float32(r.size)
+    std = np.sqrt(np.add.accumulate((r - mean) ** 2)[-1] / np.float32(r.size - 1))
+    advantage: NDArray[np.float32] = (r - mean) / (std + np.float32(1e-6))
+    return advantage
+
+
+def _advantage_summed_in_pairs(rewards: NDArray[np.float64]) -> NDArray[np.float32]:
+    """GRPO's advantage in float32 with numpy's order of summation."""
+    r = rewards.astype(np.float32)
+    advantage: NDArray[np.float32] = (r - r.mean()) / (r.std(ddof=1) + np.float32(1e-6))
+    return advantage
+
+
+def _advantage_of_torch(rewards: NDArray[np.float64]) -> NDArray[np.float32]:
+    """GRPO's advantage line by line as veRL's compute_grpo_outcome_advantage takes it."""
+    torch = pytest.importorskip("torch")
+    token_level_rewards = torch.zeros(rewards.size, 3, dtype=torch.float32)
+    token_level_rewards[:, -1] = torch.tensor(rewards, dtype=torch.float32)
+    scores = torch.stack(list(token_level_rewards.sum(dim=-1)))
+    advantage: NDArray[np.float32] = ((scores - torch.mean(scores)) / (torch.std(scores) + 1e-6)).numpy()
+    return advantage
+
+
+every_advantage = pytest.mark.parametrize(
+    "advantage", [_advantage_summed_in_turn, _advantage_summed_in_pairs, _advantage_of_torch]
+)
+
+
+@every_advantage
+@every_divergence
+def test_a_group_whose_responses_all_earn_the_same_moves_nothing(
+    advantage: Callable[[NDArray[np.float64]], NDArray[np.float32]], divergence: str
+) -> None:
+    alphas = [*np.linspace(0, 1, 21), 1 / 3, 2 / 3]
+    for group_size in range(2, 65):
+        for alpha in alphas:
+            config = RewardConfig(divergence, alpha=alpha)
+            score = score_group(np.full(group_size, 1), [True] * group_size, np.array([0.3, 0.7]), config)
+            moved = advantage(score.reward)
+            assert (moved == 0).all(), f"G={group_size}, {config}: reward {score.reward[0]}, advantage {moved[0]}"
+
+
+@every_advantage
+def test_sixteen_rewards_of_three_tenths_move_nothing(
+    advantage: Callable[[NDArray[np.float64]], NDArray[np.float32]],
+) -> None:
+    # One category and K = 1, so r_div = 0 and the reward is 0.3 * 1 + 0.7 * 0.
+    score = score_group(np.zeros(16, dtype=np.int64), [True] * 16, uniform(1), RewardConfig("l2", alpha=0.3))
+    np.testing.assert_array_equal(score.reward, np.full(16, 307 / 1024))
+    np.testing.assert_array_equal(advantage(score.reward), np.zeros(16))
+
+
+def test_rewards_that_differ_by_float_residue_become_equal() -> None:
+    # Under L2, r_div is 1/3 - 1/3 in one category and 1 - 1/3 - 2/3, about 1e-16 and no more, in the other.
+    target = np.array([1 / 3, 1 - 1 / 3])
+    indices = np.array([0, 1, 1] * 4)
+    raw = DIVERGENCES["l2"].reward(target, np.array([4 / 12, 8 / 12]))
+    assert 0 < np.ptp(raw) < 1e-15
+    score = score_group(indices, [True] * 12, target, RewardConfig("l2", alpha=0.0))
+    np.testing.assert_array_equal(score.reward, np.zeros(12))
+
+
+def test_an_equal_reward_moves_by_at_most_half_the_exact_step() -> None:
+    for alpha in np.linspace(0, 1, 101):
+        score = score_group(np.zeros(4, dtype=np.int64), [True] * 4, uniform(1), RewardConfig("l2", alpha=alpha))
+        assert abs(score.reward[0] - alpha) <= EXACT_REWARD_STEP / 2
+        assert (score.reward[0] / EXACT_REWARD_STEP).is_integer()
+
+
+def test_rewards_that_truly_differ_are_not_rounded() -> None:
+    score = score_group(np.array([0, 0, 1]), [True] * 3, uniform(2), RewardConfig("l2", alpha=0.7))
+    # 0.7 + 0.3 (1/2 - 2/3) = 0.65 twice, 0.7 + 0.3 (1/2 - 1/3) = 0.75
+    np.testing.assert_allclose(score.reward, [0.65, 0.65, 0.75], rtol=1e-15)
+
+
+# RewardConfig.
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"divergence": "kl"}, r"unknown divergence 'kl': use one of \['fkl', 'jsd', 'l2', 'rkl'\]"),
+        ({"form": "mixed"}, r"unknown reward form 'mixed': use one of \['additive', 'gated', 'rlvr'\]"),
+        ({"alpha": 2.0}, r"alpha=2.0 is outside \[0, 1\]"),
+        ({"alpha": -0.1}, r"alpha=-0.1 is outside \[0, 1\]"),
+        ({"alpha": float("nan")}, r"alpha=nan is outside \[0, 1\]"),
+        ({"lambda_g": -1.0}, "lambda_g=-1.0 must be a finite number >= 0"),
+        ({"lambda_g": float("inf")}, "lambda_g=inf must be a finite number >= 0"),
+        ({"lambda_g": float("nan")}, "lambda_g=nan must be a finite number >= 0"),
+        ({"epsilon": 0.0}, r"epsilon=0.0 is outside \(0, 1\): 0.001 is the default"),
+        ({"epsilon": 1.0}, r"epsilon=1.0 is outside \(0, 1\)"),
+        ({"epsilon": float("nan")}, r"epsilon=nan is outside \(0, 1\)"),
+    ],
+)
+def test_a_bad_setting_is_refused_with_its_value_and_the_remedy(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(MadrlError, match=message):
+        RewardConfig(**wrong)
+
+
+def test_the_limits_of_each_setting_are_allowed() -> None:
+    RewardConfig(alpha=0.0, lambda_g=0.0)
+    RewardConfig(alpha=1.0)
+
+
+def test_a_config_cannot_change_after_it_was_checked() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        RewardConfig().alpha = 2.0  # type: ignore[misc]
