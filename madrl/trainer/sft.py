@@ -1,6 +1,5 @@
 """Supervised finetuning with veRL's own SFT trainer, as a child process that resumes where it was stopped."""
 
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,11 +34,7 @@ def finetune(
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=1"]
     command += ["-m", "verl.trainer.sft_trainer", "--config-path", str(CONFIG_DIR), "--config-name", config_name]
     command += [f"{key}={value}" for key, value in arguments.items()]
-    # A finetuning run has the machine to itself, so all cores work on it.
-    environment = {
-        "VERL_FILE_LOGGER_PATH": str(work_dir / "metrics.jsonl"),
-        "OMP_NUM_THREADS": str(os.cpu_count() or 1),
-    }
+    environment = {"VERL_FILE_LOGGER_PATH": str(work_dir / "metrics.jsonl")}
     run_logged(command, work_dir / "sft.log", environment, cpu=True)
     finished = checkpoints / f"global_step_{steps}" / "huggingface"
     if not (finished / "config.json").exists():

@@ -13,8 +13,8 @@ import pytest
 from madrl import __version__
 from madrl.classifiers.choice import CHOICE_CATEGORIES, choice_ground_truth, choice_key, classify_choice, fold
 from madrl.errors import MadrlError
-from madrl.rollout import Rollout
 from madrl.files import sha256_of
+from madrl.rollout import Rollout
 from madrl.schema import check_parquet
 
 ROOT = Path(__file__).parents[2]

@@ -1,0 +1,142 @@
+"""Seeds, the data that reward workers are given, and the reward manager's answers. No trainer, no Ray cluster."""
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
+
+from madrl.classifiers.choice import choice_ground_truth
+from madrl.errors import MadrlError
+from madrl.frequency import category_indices
+from madrl.reward import score_group
+from madrl.rollout import Judgment, Verdict
+from madrl.trainer.compose import compose
+from madrl.trainer.group_loop import Arrival, group_data, session_seed
+from madrl.trainer.reward_manager import JUDGE, STAGE, MadRewardManager
+
+OPTIONS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
+
+
+class WordTokenizer:
+    """One token per word; 0 is padding and would decode to a word that no response contains."""
+
+    words = ("<pad>", *OPTIONS, "and", "nothing")
+
+    def encode(self, text: str) -> list[int]:
+        return [self.words.index(word) for word in text.split()]
+
+    def decode(self, ids: torch.Tensor, skip_special_tokens: bool) -> str:
+        assert skip_special_tokens
+        return " ".join(self.words[i] for i in ids.tolist())
+
+
+def arrivals(*responses: str, uid: str = "p") -> list[Arrival]:
+    row = {
+        "uid": uid,
+        "data_source": "synthetic_closed_train",
+        "reward_model": {"style": "rule", "ground_truth": choice_ground_truth(OPTIONS)},
+        "extra_info": {"index": 3, "split": "train"},
+        "raw_prompt": [{"role": "user", "content": "Name an ocean."}],
+    }
+    tokens = WordTokenizer()
+    return [
+        Arrival(
+            AgentLoopOutput(
+                prompt_ids=[1] * (i + 1), response_ids=tokens.encode(r), response_mask=[1], metrics=AgentLoopMetrics()
+            ),
+            row,
+        )
+        for i, r in enumerate(responses)
+    ]
+
+
+@pytest.fixture(scope="module")
+def manager() -> MadRewardManager:
+    config = compose(["task=synthetic_closed", "madrl.target=peak", "trainer.experiment_name=x"])
+    return MadRewardManager(config, WordTokenizer())
+
+
+async def test_the_reward_manager_scores_a_group_as_score_group_does(manager: MadRewardManager) -> None:
+    out = await manager.run_single(group_data(arrivals("Arctic", "Indian", "Indian", "nothing"), {"validate": False}))
+    categories = ["rank_1", "rank_3", "rank_3", None]
+    settings = manager.settings
+    indices = category_indices(categories, settings.categories)
+    expected = score_group(indices, [True, True, True, False], settings.target, settings.reward)
+    assert out["reward_score"] == expected.reward.tolist()
+    assert [info["category"] for info in out["reward_extra_info"]] == categories
+    assert [info["correct"] for info in out["reward_extra_info"]] == [1.0, 1.0, 1.0, 0.0]
+
+
+async def test_judging_first_and_scoring_later_gives_what_one_call_gives(manager: MadRewardManager) -> None:
+    group = arrivals("Arctic", "Indian and Pacific", "Southern")
+    judgments: list[Judgment] = []
+    for part in (group[:1], group[1:]):
+        judgments += (await manager.run_single(group_data(part, {STAGE: JUDGE})))["judgments"]
+    later = await manager.run_single(group_data(group, {"validate": False}, judgments))
+    assert later == await manager.run_single(group_data(group, {"validate": False}))
+
+
+async def test_every_response_of_a_group_returns_the_same_keys(manager: MadRewardManager) -> None:
+    for validate in (False, True):
+        data = group_data(arrivals("Arctic", "nothing"), {"validate": validate})
+        infos = (await manager.run_single(data))["reward_extra_info"]
+        assert infos[0].keys() == infos[1].keys()
+        assert ("share/rank_1" in infos[0]) is validate
+
+
+async def test_padding_is_not_read_as_part_of_a_response(manager: MadRewardManager) -> None:
+    rollouts = manager.rollouts(group_data(arrivals("Arctic and Indian", "Pacific"), {}))
+    assert [r.response for r in rollouts] == ["Arctic and Indian", "Pacific"]
+
+
+async def test_a_response_without_siblings_moves_nothing(manager: MadRewardManager) -> None:
+    out = await manager.run_single(group_data(arrivals("Arctic"), {"validate": False}))
+    assert out["reward_score"] == [0.0]
+
+
+async def test_an_unjudged_response_is_neither_right_nor_wrong(manager: MadRewardManager) -> None:
+    judgments = [Judgment("rank_3", Verdict.CORRECT), Judgment("rank_4", Verdict.UNJUDGED, reason="the judge is down")]
+    out = manager.score(group_data(arrivals("Indian", "Pacific"), {"validate": False}), judgments)
+    assert [info["correct"] for info in out["reward_extra_info"]] == [1.0, None]
+    assert [info["correctness"] for info in out["reward_extra_info"]] == [1.0, 1.0]
+
+
+async def test_two_prompts_in_one_call_are_refused(manager: MadRewardManager) -> None:
+    data = group_data(arrivals("Arctic", uid="a") + arrivals("Indian", uid="b"), {"validate": False})
+    with pytest.raises(ValueError, match="2 prompts at once"):
+        await manager.run_single(data)
+
+
+def test_a_target_that_names_no_category_stops_the_run_at_its_start() -> None:
+    with pytest.raises(MadrlError, match="unknown category 'rank_9'"):
+        compose(["task=synthetic_closed", "madrl.target={rank_9: 1}", "trainer.experiment_name=x"])
+
+
+def seed_of(session: int, step: int = 1, validate: bool = False, run_seed: int = 42, text: str = "Name one.") -> int:
+    row: dict[str, Any] = {"raw_prompt": [{"role": "user", "content": text}], "session_id": session}
+    return session_seed(run_seed, {"step": step, "validate": validate}, row)
+
+
+def test_siblings_have_different_seeds() -> None:
+    assert len({seed_of(session) for session in range(1000)}) == 1000
+
+
+def test_a_seed_depends_on_the_run_the_step_the_prompt_and_the_phase_and_on_nothing_else() -> None:
+    assert seed_of(3) == seed_of(3)
+    others = {seed_of(3, step=2), seed_of(3, validate=True), seed_of(3, run_seed=1), seed_of(3, text="Name two.")}
+    assert len({seed_of(3), *others}) == 5
+
+
+def test_a_step_number_of_any_integer_type_gives_the_same_seed() -> None:
+    assert seed_of(np.int64(3), step=np.int64(1)) == seed_of(3, step=1)  # type: ignore[arg-type]
+
+
+def test_the_manager_can_be_run_from_an_event_loop_of_its_own() -> None:
+    config = compose(["task=synthetic_closed", "trainer.experiment_name=x"])
+    out = asyncio.run(
+        MadRewardManager(config, WordTokenizer()).run_single(group_data(arrivals("Indian"), {STAGE: JUDGE}))
+    )
+    assert out["judgments"][0].category == "rank_3"

@@ -1,0 +1,90 @@
+"""One prompt's sessions: who waits for whom, what is judged when, and what a failure does to the siblings."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from madrl.trainer.judging import JUDGE_WINDOW_S, PromptGroup, Scored
+
+
+class Recorder:
+    """A judge and a scorer that remember their calls."""
+
+    def __init__(self) -> None:
+        self.judged: list[list[str]] = []
+        self.scored: list[list[str]] = []
+
+    async def judge(self, responses: Sequence[str]) -> list[str]:
+        self.judged.append(list(responses))
+        return [f"judged {r}" for r in responses]
+
+    async def score(self, responses: Sequence[str], judged: Sequence[str]) -> list[Any]:
+        self.scored.append(list(responses))
+        return [(r, j, len(responses)) for r, j in zip(responses, judged, strict=True)]
+
+    def group(self, size: int) -> PromptGroup[str, str]:
+        return PromptGroup(size, self.judge, self.score)
+
+
+async def test_every_session_gets_its_own_part_of_one_score_of_the_whole_group() -> None:
+    calls = Recorder()
+    group = calls.group(3)
+    scored = await asyncio.gather(*(group.submit(i, f"r{i}") for i in (2, 0, 1)))
+    assert [s.result for s in scored] == [(f"r{i}", f"judged r{i}", 3) for i in (2, 0, 1)]
+    assert calls.scored == [["r0", "r1", "r2"]], "scored once, in session order"
+
+
+async def test_responses_that_arrive_together_are_judged_together() -> None:
+    calls = Recorder()
+    group = calls.group(3)
+    await asyncio.gather(*(group.submit(i, f"r{i}") for i in range(3)))
+    assert calls.judged == [["r0", "r1", "r2"]]
+
+
+async def test_an_early_response_is_judged_while_its_sibling_is_still_being_generated() -> None:
+    calls = Recorder()
+    group = calls.group(2)
+    early = asyncio.create_task(group.submit(0, "early"))
+    await asyncio.sleep(5 * JUDGE_WINDOW_S)
+    assert calls.judged == [["early"]]
+    assert not calls.scored
+    late = await group.submit(1, "late")
+    assert calls.judged == [["early"], ["late"]]
+    assert late.result == ("late", "judged late", 2)
+    assert (await early).result == ("early", "judged early", 2)
+
+
+async def test_a_session_that_fails_releases_its_siblings_and_the_group_is_the_rest() -> None:
+    calls = Recorder()
+    group = calls.group(3)
+    waiting = [asyncio.create_task(group.submit(i, f"r{i}")) for i in (0, 2)]
+    await asyncio.sleep(0)
+    group.leave(1)
+    results = [s.result for s in await asyncio.gather(*waiting)]
+    assert results == [("r0", "judged r0", 2), ("r2", "judged r2", 2)]
+
+
+async def test_waiting_for_siblings_is_not_counted_as_reward_time() -> None:
+    calls = Recorder()
+    group = calls.group(2)
+    early = asyncio.create_task(group.submit(0, "early"))
+    await asyncio.sleep(0.3)
+    await group.submit(1, "late")
+    timing = (await early).timing
+    assert timing.group_wait_s > 0.2
+    assert timing.judge_s + timing.score_s < 0.1
+
+
+@pytest.mark.parametrize("stage", ["judge", "score"])
+async def test_an_error_in_the_reward_stage_reaches_every_session(stage: str) -> None:
+    async def broken(*arguments: Any) -> Any:
+        raise RuntimeError(f"{stage} is down")
+
+    calls = Recorder()
+    group = PromptGroup(2, broken if stage == "judge" else calls.judge, broken if stage == "score" else calls.score)
+    results: list[Scored | BaseException] = await asyncio.gather(
+        *(group.submit(i, f"r{i}") for i in range(2)), return_exceptions=True
+    )
+    assert [str(r) for r in results] == [f"{stage} is down"] * 2

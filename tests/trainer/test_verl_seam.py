@@ -1,0 +1,114 @@
+"""Everything that madrl relies on inside veRL, so that an upgrade fails here, loudly, and names what moved.
+
+Each entry says which of our modules depends on it. A behaviour that only a run can show is in test_real_trainer.py.
+"""
+
+import importlib.metadata
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput, AgentLoopWorker
+from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
+from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
+from verl.plugin.platform import PlatformBase
+from verl.trainer.ppo.core_algos import compute_grpo_outcome_advantage
+from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
+from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
+from verl.trainer.ppo.v1.trainer_base import PPOTrainer
+from verl.utils.tracking import FileLogger
+
+from madrl.trainer.compose import compose, verl_config
+
+WORKER: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
+
+
+def test_the_installed_verl_is_the_pinned_one() -> None:
+    requirements = importlib.metadata.requires("madrl") or []
+    pins = {r.split(";")[0].strip() for r in requirements if r.startswith("verl")}
+    installed = importlib.metadata.version("verl")
+    assert f"verl=={installed}" in pins, f"veRL {installed} is installed; pyproject pins {sorted(pins)}"
+
+
+SIGNATURES: list[tuple[str, Callable[..., Any], list[str]]] = [
+    ("group_loop._run_prompt", WORKER._run_prompt, ["self", "prompt", "sampling_params", "trajectory", "trace"]),
+    (
+        "group_loop._run_agent_loop",
+        WORKER._run_agent_loop,
+        ["self", "sampling_params", "trajectory", "agent_name", "trace", "kwargs"],
+    ),
+    ("group_loop._compute_score", WORKER._compute_score, ["self", "outputs", "kwargs"]),
+    ("reward_manager.run_single", RewardManagerBase.run_single, ["self", "data"]),
+    ("reward_manager.__init__", RewardManagerBase.__init__, ["self", "config", "tokenizer", "compute_score"]),
+    ("group_loop._ask_reward_worker", RewardLoopWorker.compute_score, ["self", "data"]),
+    ("sampler.sample", ReplayBuffer.sample, ["self", "global_steps", "partition_id", "batch_size"]),
+]
+
+
+@pytest.mark.parametrize(("dependent", "function", "parameters"), SIGNATURES, ids=[s[0] for s in SIGNATURES])
+def test_an_overridden_method_still_has_the_parameters_it_is_overridden_with(
+    dependent: str, function: Callable[..., Any], parameters: list[str]
+) -> None:
+    found = [p for p in inspect.signature(function).parameters if p != "_ray_trace_ctx"]  # Ray's own, on actor methods
+    assert found == parameters, f"{function.__qualname__} changed: madrl.trainer.{dependent} overrides or calls it"
+
+
+SOURCES: list[tuple[str, Any, str]] = [
+    ("all sessions of a prompt run in one worker", WORKER._run_prompt, "self._run_agent_loop("),
+    ("each session knows its number", WORKER._run_prompt, "session_id=i"),
+    ("a prompt may bring its own number of sessions", WORKER._run_prompt, '"__rollout_n__"'),
+    ("validation has its own number of sessions", WORKER._run_prompt, "config.val_kwargs.n"),
+    ("the reward is asked for once, with all outputs", WORKER._agent_loop_postprocess, "self._compute_score(outputs"),
+    ("reward workers are reachable as handles", AgentLoopWorker.__init__, "self.reward_loop_worker_handles ="),
+    ("the worker class is read after our __init__", AgentLoopManagerTQ.create, "_init_agent_loop_workers"),
+    ("the reward worker hands the data on", RewardLoopWorker.compute_score, "self.reward_manager.run_single(data)"),
+    ("a custom sampler is used", PPOTrainer._build_replay_buffer, "custom_sampler.path"),
+    ("the sampler gets its options", PPOTrainer._build_replay_buffer, "sampler_kwargs=sampler_config.sampler_kwargs"),
+    ("the sampler's metrics become training metrics", PPOTrainer._step_once, "metrics.update(off_policy_metrics)"),
+    ("validation dumps carry reward_extra_info", PPOTrainer._validate, '"reward_extra_info"'),
+    ("dumps are called <step>.jsonl", PPOTrainer._write_generations, 'f"{global_steps}.jsonl"'),
+    ("dump lines name their session", PPOTrainer._log_rollout_data, '"uid": [batch.keys[i]'),
+    ("the file logger overwrites, hence one file an attempt", FileLogger.__init__, '"wb"'),
+    ("the file logger's path can be set", FileLogger.__init__, "VERL_FILE_LOGGER_PATH"),
+    (
+        "a lone trajectory's advantage is its raw reward, hence our zero",
+        compute_grpo_outcome_advantage,
+        "id2mean[idx] = torch.tensor(0.0)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "owner", "text"), SOURCES, ids=[s[0] for s in SOURCES])
+def test_verl_still_works_the_way_we_rely_on(what: str, owner: Any, text: str) -> None:
+    assert text in inspect.getsource(owner), f"veRL changed: {what} ({text!r} is gone from {owner.__qualname__})"
+
+
+def test_agent_loop_outputs_have_the_fields_we_read_and_write() -> None:
+    assert {"prompt_ids", "response_ids", "reward_score", "extra_fields", "metrics"} <= set(
+        AgentLoopOutput.model_fields
+    )
+    assert "compute_score" in AgentLoopMetrics.model_fields
+
+
+def test_the_cpu_platform_implements_everything_that_verl_asks_of_a_platform() -> None:
+    pytest.importorskip("torch")
+    from madrl.trainer.cpu_platform import PlatformCPU
+
+    assert issubclass(PlatformCPU, PlatformBase)
+    missing = sorted(PlatformCPU.__abstractmethods__)
+    assert not missing, f"veRL's PlatformBase has new abstract methods: {missing}"
+
+
+@pytest.mark.parametrize("profile", ["gpu", "tiny"])
+def test_every_key_of_our_config_is_known_to_verl(profile: str) -> None:
+    config = compose(["task=synthetic_closed", f"profile={profile}", "trainer.experiment_name=x", "paths.model=x"])
+    assert config.reward.reward_manager.name == "MadRewardManager"
+    assert config.trainer.v1.trainer_mode == "sync"
+
+
+def test_the_sampling_defaults_that_we_override_are_still_there() -> None:
+    val_kwargs = OmegaConf.to_container(verl_config().actor_rollout_ref.rollout.val_kwargs)
+    assert isinstance(val_kwargs, dict)
+    assert {"n", "do_sample", "temperature", "top_p", "top_k"} <= set(val_kwargs)
