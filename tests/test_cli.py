@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -201,9 +202,16 @@ def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_reader_that_goes_away_is_no_error() -> None:
     reader, writer = os.pipe()
     os.close(reader)
+    # Buffered, as in a user's shell: the failure then shows only when the buffer is flushed.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with os.fdopen(writer, "wb") as closed:
         done = subprocess.run(
-            [sys.executable, "-m", "madrl.cli", *FLOOR], cwd=ROOT, stdout=closed, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "madrl.cli", *FLOOR],
+            cwd=ROOT,
+            env=environment,
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
         )
     assert (done.returncode, done.stderr) == (141, "")
 
@@ -212,8 +220,31 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
     fifo = tmp_path / "endless.jsonl"
     os.mkfifo(fifo)
     call = ["rescore", str(fifo), "-o", str(tmp_path / "out.jsonl"), "--categories", "a", "--target", "uniform"]
-    process = subprocess.Popen([sys.executable, "-m", "madrl.cli", *call], cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    with fifo.open("w"):  # returns once the command has opened its input, and keeps it waiting there
+    process = subprocess.Popen(
+        [sys.executable, "-m", "madrl.cli", *call],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell starts its background jobs with SIGINT ignored, and a child inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    writer = _open_once_it_is_read(fifo)
+    try:
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=20)
+    finally:
+        os.close(writer)
+        process.kill()
     assert (process.returncode, stderr) == (130, "")
+
+
+def _open_once_it_is_read(fifo: Path) -> int:
+    """A descriptor that keeps the reader of ``fifo`` waiting; gives up after 20 s without a reader."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)

@@ -17,6 +17,10 @@ CHAT_TEMPLATE = (
 )
 """ChatML, as Qwen3 uses it."""
 
+INITIALIZER_RANGE = 0.08
+"""About 1/sqrt(hidden size) of so narrow a model. Qwen3's 0.02 leaves it at 91 % valid answers after the same warm
+start that takes it to 96 % from here."""
+
 
 def build_tokenizer(texts: Iterable[str], vocab_size: int) -> Any:
     """A byte-level BPE tokenizer of at most ``vocab_size`` tokens, trained on ``texts``; digits stay single."""
@@ -60,6 +64,7 @@ def build_model(tokenizer: Any, hidden_size: int, layers: int, seed: int) -> Any
         head_dim=32,
         max_position_embeddings=2048,
         tie_word_embeddings=True,
+        initializer_range=INITIALIZER_RANGE,
         bos_token_id=None,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,

@@ -1,0 +1,39 @@
+"""A user's own classifier and a group loop with a session that raises, for runs of the real trainer."""
+
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from madrl.rollout import Classification, Rollout
+from madrl.trainer.group_loop import GroupAgentLoopManager, GroupAgentLoopWorker
+
+FAILING_SESSION = 1
+"""This session of every other prompt raises after it has been generated."""
+
+
+def classify_by_checksum(rollout: Rollout) -> Classification:
+    """Spreads an untrained model's answers over the ranks and off-support; notes which process was asked."""
+    with Path(os.environ["CLASSIFIER_PIDS"]).open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    rank = zlib.crc32(rollout.response.encode()) % 6
+    return Classification(f"rank_{rank}" if rank else None)
+
+
+class FlakyWorker(GroupAgentLoopWorker):
+    """Raises before the response reaches the reward stage."""
+
+    async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
+        if kwargs["session_id"] == FAILING_SESSION and kwargs["index"] % 2 == 0 and not validate:
+            raise RuntimeError("this session was told to fail")
+        await super()._agent_loop_postprocess(output, validate, **kwargs)
+
+
+class FlakyManager(GroupAgentLoopManager):
+    """GroupAgentLoopManager with FlakyWorker actors."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.agent_loop_workers_class = ray.remote(FlakyWorker)

@@ -1,0 +1,233 @@
+"""The unmodified veRL trainer with vLLM, FSDP2 and Ray on this machine's CPU, with our plug-ins in it.
+
+One run of four steps, with two reward workers, two agent workers and a session that raises; and the same run killed
+with SIGKILL after its checkpoint at step 2, and started again.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from madrl.evaluation.report import report_run
+from madrl.evaluation.score import run_settings
+from madrl.files import read_jsonl
+from madrl.frequency import category_indices
+from madrl.reward import score_group
+from madrl.run_folder import RunFolder
+from madrl.warm_start.tiny_model import build_model, build_tokenizer, save
+
+pytestmark = [pytest.mark.verl, pytest.mark.slow]
+
+REPOSITORY = Path(__file__).parents[2]
+STEPS, PROMPTS, GROUP = 4, 4, 4
+CHECKPOINT = 2
+START_TIMEOUT_S = 400
+
+
+class Trainings:
+    """Starts runs of one configuration on data and a model made once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data, self.model = folder / "data", folder / "model"
+        command = [sys.executable, "data_prep/synthetic.py", "--local_save_dir", str(self.data), "--form", "closed"]
+        subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True)
+        prompts = [row["prompt"][0]["content"] for row in pq.read_table(self.data / "train.parquet").to_pylist()]
+        tokenizer = build_tokenizer(prompts, 800)
+        save(tokenizer, build_model(tokenizer, hidden_size=32, layers=1, seed=0), self.model)
+
+    def start(self, name: str) -> subprocess.Popen[str]:
+        overrides = {
+            "task": "synthetic_closed",
+            "profile": "tiny",
+            "madrl.target": "peak",
+            "madrl.classifier": "plugins_under_test:classify_by_checksum",
+            "madrl.max_unjudged_rate": 0.5,
+            "trainer.experiment_name": name,
+            "paths.run": self.folder / name,
+            "paths.data": self.data,
+            "paths.model": self.model,
+            "data.val_files": self.data / "validation.parquet",
+            "data.val_max_samples": 8,
+            "data.train_batch_size": PROMPTS,
+            "actor_rollout_ref.rollout.n": GROUP,
+            "actor_rollout_ref.rollout.val_kwargs.n": 2,
+            "actor_rollout_ref.rollout.agent.num_workers": 2,
+            "actor_rollout_ref.rollout.agent.agent_loop_manager_class": "plugins_under_test.FlakyManager",
+            "reward.num_workers": 2,
+            "trainer.total_training_steps": STEPS,
+            "trainer.save_freq": CHECKPOINT,
+            "trainer.test_freq": STEPS,
+        }
+        command = [sys.executable, "-m", "madrl.cli", "train", *(f"{key}={value}" for key, value in overrides.items())]
+        pids = self.folder / f"{name}.pids"
+        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "CLASSIFIER_PIDS": str(pids)}
+        return subprocess.Popen(command, cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True)
+
+    def run(self, name: str) -> RunFolder:
+        """Train to the end."""
+        process = self.start(name)
+        _, errors = process.communicate(timeout=START_TIMEOUT_S)
+        assert process.returncode == 0, errors
+        return RunFolder(self.folder / name)
+
+
+@pytest.fixture(scope="module")
+def trainings(tmp_path_factory: pytest.TempPathFactory) -> Trainings:
+    return Trainings(tmp_path_factory.mktemp("trainings"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(trainings: Trainings) -> RunFolder:
+    return trainings.run("undisturbed")
+
+
+@pytest.fixture(scope="module")
+def resumed(trainings: Trainings) -> RunFolder:
+    """Killed after its checkpoint, with everything that it had started, and run again."""
+    process = trainings.start("resumed")
+    run = RunFolder(trainings.folder / "resumed")
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while run.checkpoint_step() < CHECKPOINT:
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline, "no checkpoint in time"
+        time.sleep(0.05)
+    process.kill()
+    for pid in processes_of(run):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.communicate()
+    assert max(run.history(), default=0) < STEPS, "killed too late to show anything"
+    while processes_of(run):  # Ray's own processes end when the driver is gone
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    return trainings.run("resumed")
+
+
+def processes_of(run: RunFolder) -> list[int]:
+    """The processes that have the run's folder in their command line."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str(run.root).encode() in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+def groups_at(run: RunFolder, step: int) -> dict[str, list[dict[str, Any]]]:
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for record in read_jsonl(run.scores / f"{step}.jsonl"):
+        groups[record["uid"]].append(record)
+    return groups
+
+
+def responses_at(run: RunFolder, step: int) -> dict[tuple[str, str], str]:
+    """(prompt, session) -> response; veRL's random uid is left out."""
+    records = read_jsonl(run.rollouts / f"{step}.jsonl")
+    return {(r["input"], r["uid"].rsplit("_", 2)[1]): r["output"] for r in records}
+
+
+def test_each_group_was_scored_whole_by_the_group_reward(undisturbed: RunFolder) -> None:
+    settings = run_settings(undisturbed)
+    for step in range(1, STEPS + 1):
+        groups = groups_at(undisturbed, step)
+        assert len(groups) == PROMPTS
+        for group in groups.values():
+            indices = category_indices([r["category"] for r in group], settings.categories)
+            correct = [None if r["correct"] is None else bool(r["correct"]) for r in group]
+            expected = score_group(indices, correct, settings.target, settings.reward)
+            assert [r["reward"] for r in group] == pytest.approx(expected.reward.tolist(), abs=1e-5)
+
+
+def test_a_session_that_raises_costs_its_own_response_and_no_sibling(undisturbed: RunFolder) -> None:
+    sizes = [len(group) for step in range(1, STEPS + 1) for group in groups_at(undisturbed, step).values()]
+    assert set(sizes) == {GROUP - 1, GROUP}, "some prompts lose the session that is told to fail"
+    for step in range(1, STEPS + 1):
+        lost = 1 - sum(len(g) for g in groups_at(undisturbed, step).values()) / (PROMPTS * GROUP)
+        assert undisturbed.history()[step]["mad/failed_session_rate"] == pytest.approx(lost)
+
+
+def test_siblings_are_different_responses(undisturbed: RunFolder) -> None:
+    by_prompt: dict[str, set[str]] = defaultdict(set)
+    for (prompt, _), response in responses_at(undisturbed, 1).items():
+        by_prompt[prompt].add(response)
+    assert all(len(responses) > 1 for responses in by_prompt.values())
+
+
+def test_both_reward_workers_judged_responses(trainings: Trainings, undisturbed: RunFolder) -> None:
+    pids = (trainings.folder / "undisturbed.pids").read_text().split()
+    assert len(set(pids)) == 2
+
+
+def test_the_training_metrics_measure_the_batch_against_the_target(undisturbed: RunFolder) -> None:
+    settings = run_settings(undisturbed)
+    history = undisturbed.history()
+    assert sorted(step for step in history if "mad/jsd" in history[step]) == list(range(1, STEPS + 1))
+    for step in range(1, STEPS + 1):
+        metrics = history[step]
+        records = [r for group in groups_at(undisturbed, step).values() for r in group]
+        on_support = [r["category"] for r in records if r["category"] is not None]
+        for name in settings.categories:
+            assert metrics[f"mad/share/{name}"] == pytest.approx(on_support.count(name) / len(on_support))
+        assert metrics["mad/off_support_rate"] == pytest.approx(1 - len(on_support) / len(records))
+        assert metrics["mad/unjudged_rate"] == 0.0
+        assert 0.0 <= metrics["mad/jsd"] <= 0.694
+        assert "mad/single_category_group_rate" in metrics
+
+
+def test_the_rollout_engine_and_the_trainer_agree_on_the_policy(undisturbed: RunFolder) -> None:
+    """Weights reach vLLM after every step: its probabilities are those of the model that is trained."""
+    for step in range(1, STEPS + 1):
+        assert undisturbed.history()[step]["training/rollout_probs_diff_max"] < 1e-3
+
+
+def test_validation_is_sampled_and_its_dumps_can_be_evaluated(undisturbed: RunFolder) -> None:
+    report = report_run(str(undisturbed.root))
+    rows = report.evaluation["evaluations"]
+    assert [(row["step"], row["split"], row["samples"]) for row in rows] == [
+        (0, "validation", 16),
+        (STEPS, "validation", 16),
+    ]
+    assert undisturbed.figure in report.files
+    assert json.loads(undisturbed.summary.read_text())["after"]["step"] == STEPS
+
+
+def test_a_run_leaves_its_config_versions_seed_and_commit(undisturbed: RunFolder) -> None:
+    attempt = json.loads(undisturbed.facts.read_text())["attempts"][0]
+    assert attempt["status"] == "finished"
+    assert {"verl", "torch", "ray"} <= attempt["versions"].keys()
+    assert "seed: 42" in undisturbed.config.read_text()
+    assert "commit" in (attempt["git"] or {"commit": None})
+    assert any(undisturbed.tensorboard.iterdir())
+
+
+def test_a_finished_run_is_not_trained_again(trainings: Trainings, undisturbed: RunFolder) -> None:
+    process = trainings.start("undisturbed")
+    assert process.wait(120) == 0
+    assert len(json.loads(undisturbed.facts.read_text())["attempts"]) == 1
+
+
+def test_after_a_kill_the_run_goes_on_from_its_checkpoint(resumed: RunFolder) -> None:
+    attempts = json.loads(resumed.facts.read_text())["attempts"]
+    assert [attempt["from_step"] for attempt in attempts] == [0, CHECKPOINT]
+    assert attempts[-1]["status"] == "finished"
+    assert [step for step in resumed.history() if step] == list(range(1, STEPS + 1))
+    assert resumed.checkpoint_step() == STEPS
+
+
+def test_a_killed_and_resumed_run_ends_as_the_undisturbed_one(undisturbed: RunFolder, resumed: RunFolder) -> None:
+    for step in range(1, STEPS + 1):
+        assert responses_at(resumed, step) == responses_at(undisturbed, step), f"the runs part at step {step}"
+    last, expected = resumed.history()[STEPS], undisturbed.history()[STEPS]
+    assert last["mad/jsd"] == pytest.approx(expected["mad/jsd"])
+    assert last["actor/grad_norm"] == pytest.approx(expected["actor/grad_norm"], rel=1e-4)
