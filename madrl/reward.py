@@ -45,22 +45,24 @@ class RewardConfig:
     alpha: float = 0.7
     """Weight of correctness in the additive form, in [0, 1]. The paper uses 0.90, 0.80, 0.70, 0.55; SYNTHETIC 0."""
     lambda_g: float = 1.0
-    """Strength of the distributional term in the gated form, >= 0. The paper does not give it."""
+    """Strength of the distributional term in the gated form, in [0, 1e6]. The paper does not give it."""
     epsilon: float = 1e-3
-    """Smoothing of the target in the RKL and JSD rewards, in (0, 1). The paper does not give it. It sets the scale of
-    RKL on excluded categories."""
+    """Smoothing of the target in the RKL and JSD rewards, in [1e-12, 0.999]. The paper does not give it. It sets the
+    scale of RKL on excluded categories."""
 
     def __post_init__(self) -> None:
         if self.divergence not in DIVERGENCES:
             raise MadrlError(f"unknown divergence {self.divergence!r}: use one of {sorted(DIVERGENCES)}")
         if self.form not in FORMS:
             raise MadrlError(f"unknown reward form {self.form!r}: use one of {list(FORMS)}")
-        if not 0.0 <= self.alpha <= 1.0:
-            raise MadrlError(f"alpha={self.alpha} is outside [0, 1]: it is the weight of correctness")
-        if not (np.isfinite(self.lambda_g) and self.lambda_g >= 0.0):
-            raise MadrlError(f"lambda_g={self.lambda_g} must be a finite number >= 0")
-        if not 0.0 < self.epsilon < 1.0:
-            raise MadrlError(f"epsilon={self.epsilon} is outside (0, 1): 0.001 is the default")
+        self._check("alpha", 0.0, 1.0, "it is the weight of correctness")
+        self._check("lambda_g", 0.0, 1e6, "1 is the default")
+        self._check("epsilon", 1e-12, 0.999, "0.001 is the default")
+
+    def _check(self, name: str, low: float, high: float, hint: str) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            raise MadrlError(f"{name}={value!r} is not a number in [{low:g}, {high:g}]: {hint}")
 
 
 def score_group(

@@ -40,11 +40,13 @@ def check_categories(categories: Sequence[str]) -> tuple[str, ...]:
     names = tuple(str(c) for c in categories)
     if not names:
         raise MadrlError("no categories declared: name at least one, e.g. categories=[english,chinese]")
+    seen: set[str] = set()
     for name in names:
         if not name.strip():
             raise MadrlError(f"an empty category name in {list(names)}: give every category a name")
-        if names.count(name) > 1:
+        if name in seen:
             raise MadrlError(f"category {name!r} is declared twice in {list(names)}: remove one")
+        seen.add(name)
     return names
 
 

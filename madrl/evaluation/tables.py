@@ -1,33 +1,45 @@
-"""Tables for people: what ``evaluate_run`` found, one line for each split at each step."""
+"""Tables for people: a run before and after training, in 80 columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 
-def evaluation_table(result: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] | None = None) -> Table:
-    """JSD beside its floor, validity, accuracy and shares; the target's shares are in the column heads.
+def evaluation_table(result: Mapping[str, Any]) -> Table:
+    """The first and the last evaluation of each split, side by side; all of them are in metrics.json.
 
-    ``rows`` defaults to all of the result's evaluations.
+    JSD stands beside its floor, the JSD of a policy exactly on the target at as many samples, and each share beside
+    its target.
     """
-    table = Table(title=f"{result['run']}: reward {result['form']} {result['divergence']}", title_justify="left")
-    for head in ("split", "step", "samples", "JSD (nats)", "floor", "off-support", "pass@1"):
-        table.add_column(head, justify="left" if head == "split" else "right", no_wrap=True)
+    rows = first_and_last(result)
+    table = Table(title=f"{result['run']}: {result['form']} {result['divergence']} reward", box=SIMPLE_HEAD)
+    table.add_column("")
+    table.add_column("target", justify="right")
+    for row in rows:
+        table.add_column(f"{row['split']}\nstep {row['step']}", justify="right")
+    for name, key, form in (
+        ("samples", "samples", "d"),
+        ("JSD (nats)", "jsd", ".4f"),
+        ("  floor (nats)", "floor", ".4f"),
+        ("off-support", "off_support", ".1%"),
+        ("unjudged", "unjudged", ".1%"),
+        ("pass@1", "pass@1", ".3f"),
+    ):
+        table.add_row(name, "", *(_number(row[key], form) for row in rows), end_section=key == "pass@1")
     for name, share in result["target"].items():
-        table.add_column(f"{name}\n→ {share:.3f}", justify="right", no_wrap=True)
-    for row in result["evaluations"] if rows is None else rows:
-        table.add_row(
-            row["split"],
-            str(row["step"]),
-            str(row["samples"]),
-            _number(row["jsd"], ".4f"),
-            _number(row["floor"], ".4f"),
-            _number(row["off_support"], ".1%"),
-            _number(row["pass@1"], ".3f"),
-            *(_number(row["shares"][name], ".3f") for name in result["target"]),
-        )
+        table.add_row(f"share {name}", f"{share:.3f}", *(_number(row["shares"][name], ".3f") for row in rows))
     return table
+
+
+def first_and_last(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """For each split in order of appearance, its evaluation at the lowest and at the highest step."""
+    rows: list[Mapping[str, Any]] = []
+    for split in dict.fromkeys(row["split"] for row in result["evaluations"]):
+        of_split = sorted((r for r in result["evaluations"] if r["split"] == split), key=lambda row: row["step"])
+        rows += [of_split[0]] if len(of_split) == 1 else [of_split[0], of_split[-1]]
+    return rows
 
 
 def _number(value: float | None, form: str) -> str:

@@ -35,6 +35,7 @@ COMMON_ENVIRONMENT = {
 }
 
 POLL_S = 0.5
+PATIENCE_S = 20
 LOG_TAIL_LINES = 25
 
 
@@ -74,14 +75,18 @@ def run_logged(
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """End the child and what it started, should it still run: first politely, so that Ray cleans up."""
-    for number, patience_s in ((signal.SIGINT, 20), (signal.SIGKILL, 10)):
-        if child.poll() is not None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, number)
+    """End the child, should it still run, politely first so that Ray cleans up; then whatever is left of its group."""
+    if child.poll() is None:
+        _signal_group(child, signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(patience_s)
+            child.wait(PATIENCE_S)
+    _signal_group(child, signal.SIGKILL)
+    child.wait()
+
+
+def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, number)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,143 @@
+"""The run folder: who may write to it, what it remembers, and what stops a run from being mixed with another."""
+
+import fcntl
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from madrl.errors import MadrlError
+from madrl.run_folder import RunFolder
+from madrl.trainer.compose import compose
+from madrl.trainer.launch import _claim, _locked, _progress, train
+from madrl.trainer.process import CPU_ENVIRONMENT, run_logged
+
+
+def overrides(run: Path, *more: str) -> list[str]:
+    return ["task=synthetic_closed", "trainer.experiment_name=x", f"paths.run={run}", *more]
+
+
+def test_a_dry_run_prints_the_config_and_touches_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(overrides(tmp_path / "run"), dry_run=True) == 0
+    assert "MadRewardManager" in capsys.readouterr().out
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_folder_refuses_another_run(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    _claim(run, compose(overrides(tmp_path)))
+    with pytest.raises(MadrlError, match=r"madrl.reward.divergence='rkl', not 'l2': give this one another name"):
+        _claim(run, compose(overrides(tmp_path, "madrl.reward.divergence=l2")))
+
+
+def test_a_run_may_be_trained_further(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    _claim(run, compose(overrides(tmp_path)))
+    _claim(run, compose(overrides(tmp_path, "trainer.total_training_steps=7000")))
+    assert "total_training_steps: 7000" in run.config.read_text()
+
+
+def test_a_run_folder_is_written_by_one_process_at_a_time(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    with (
+        _locked(run),
+        pytest.raises(MadrlError, match="being trained by another process"),
+        _locked(RunFolder(tmp_path)),
+    ):
+        pass
+    with _locked(run):
+        pass
+
+
+def test_the_trainer_keeps_the_lock_when_its_launcher_is_killed(tmp_path: Path) -> None:
+    """A launcher that is gone must not let a second trainer start beside the first."""
+    launcher = f"""
+from pathlib import Path
+from madrl.run_folder import RunFolder
+from madrl.trainer.launch import _locked
+from madrl.trainer.process import run_logged
+run = RunFolder(Path({str(tmp_path)!r}))
+with _locked(run):
+    run_logged(["sleep", "4"], run.log, {{}}, cpu=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", launcher])
+    while not (tmp_path / "train.log").exists():
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with pytest.raises(MadrlError, match="being trained"), _locked(RunFolder(tmp_path)):
+        pass
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with (tmp_path / ".lock").open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.2)
+                continue
+            return
+    pytest.fail("the lock outlived the trainer")
+
+
+def test_a_failing_trainer_is_one_error_with_the_end_of_its_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("an older attempt\n")
+    with pytest.raises(MadrlError, match=r"exit code 3: the end of .*train.log is above"):
+        run_logged(["sh", "-c", "echo out of memory; exit 3"], log, {}, cpu=True)
+    shown = capsys.readouterr().err
+    assert "out of memory" in shown
+    assert "older attempt" not in shown
+
+
+def test_sigterm_ends_the_trainer_and_everything_it_started(tmp_path: Path) -> None:
+    code = f"""
+from pathlib import Path
+from madrl.trainer.process import run_logged
+run_logged(["sh", "-c", "sleep 1000 & echo $! > {tmp_path}/pid; wait"], Path({str(tmp_path)!r}) / "log", {{}}, cpu=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code])
+    pid_file = tmp_path / "pid"
+    while not pid_file.exists() or not pid_file.read_text().strip():
+        time.sleep(0.05)
+    process.terminate()
+    assert process.wait(30) == 128 + signal.SIGTERM
+    grandchild = Path("/proc") / pid_file.read_text().strip()
+    deadline = time.monotonic() + 10
+    while grandchild.exists() and "Z (" not in (grandchild / "status").read_text():
+        assert time.monotonic() < deadline, "a grandchild is still alive"
+        time.sleep(0.1)
+
+
+def test_the_cpu_environment_is_set_for_a_cpu_and_not_for_a_gpu(tmp_path: Path) -> None:
+    for cpu, expected in ((True, CPU_ENVIRONMENT["VERL_PLATFORM"]), (False, "unset")):
+        log = tmp_path / f"{cpu}.log"
+        run_logged(["sh", "-c", "echo ${VERL_PLATFORM:-unset}"], log, {}, cpu=cpu)
+        assert log.read_text().strip() == expected
+
+
+def test_the_history_of_a_run_spans_its_attempts_and_survives_a_half_written_line(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    run.metrics.mkdir()
+    lines = [json.dumps({"step": step, "data": {"mad/jsd": step / 10}}) for step in (1, 2, 3)]
+    run.attempt_metrics(1).write_text("\n".join(lines) + '\n{"step": 4, "da')
+    run.attempt_metrics(2).write_text(json.dumps({"step": 3, "data": {"mad/jsd": 0.9}}) + "\n")
+    run.attempt_metrics(10).write_text(json.dumps({"step": 4, "data": {"mad/jsd": 0.4}}) + "\n")
+    assert {step: metrics["mad/jsd"] for step, metrics in run.history().items()} == {1: 0.1, 2: 0.2, 3: 0.9, 4: 0.4}
+
+
+def test_progress_reads_only_what_is_new_and_waits_for_whole_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    metrics = tmp_path / "metrics.jsonl"
+    with _progress(metrics, total=2) as show:
+        show()
+        metrics.write_text('{"step": 1, "data": {"mad/jsd": 0.25}}\n{"step": 2, "da')
+        show()
+    assert "step 1/2  jsd 0.2500" in capsys.readouterr().err
