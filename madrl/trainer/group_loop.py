@@ -27,7 +27,7 @@ from madrl.trainer.reward_manager import JUDGE, JUDGMENT_COLUMN, STAGE
 _AgentLoopWorker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
 
 GROUP_TIMING = "madrl_timing"
-"""Key of each response's ``extra_fields`` under which the sampler finds its ``Timing``."""
+"""Key of each response's ``extra_fields`` under which the sampler finds its ``Timing``, as a dict."""
 
 
 class Arrival(NamedTuple):
@@ -84,11 +84,7 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
         final = outputs[-1]
         scored = await self._groups[kwargs["uid"]].submit(kwargs["session_id"], Arrival(final, kwargs))
         final.reward_score, final.extra_fields["reward_extra_info"] = scored.result
-        final.extra_fields[GROUP_TIMING] = {
-            "judge_s": scored.timing.judge_s,
-            "group_wait_s": scored.timing.group_wait_s,
-            "score_s": scored.timing.score_s,
-        }
+        final.extra_fields[GROUP_TIMING] = scored.timing._asdict()
         final.metrics.compute_score = scored.timing.judge_s + scored.timing.score_s
 
     async def _judge(self, arrivals: Sequence[Arrival]) -> list[Judgment]:

@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 Response = TypeVar("Response")
 Judged = TypeVar("Judged")
@@ -18,8 +18,7 @@ JUDGE_WINDOW_S = 0.02
 anyway, so nobody waits longer for it."""
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(NamedTuple):
     """Where one response's time in the reward stage went, in seconds."""
 
     judge_s: float
@@ -28,6 +27,10 @@ class Timing:
     """Waiting for siblings: not part of the reward stage's own cost."""
     score_s: float
     """The group step."""
+    arrived_at: float
+    """When it was delivered, in seconds since the epoch."""
+    scored_at: float
+    """When its reward was known."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +84,15 @@ class PromptGroup(Generic[Response, Judged]):
         if len(self._waiting_for_judge) == 1:
             self._judging.append(asyncio.create_task(self._judge_arrivals()))
         self.leave(session)
-        arrived = time.perf_counter()
+        arrived_at = time.time()
         await self._complete.wait()
         if self._scoring is None:
             self._scoring = asyncio.create_task(self._score_group())
         results = await asyncio.shield(self._scoring)
-        total = time.perf_counter() - arrived
+        scored_at = time.time()
         judge_s = self._judge_s[session]
-        wait_s = max(0.0, total - judge_s - self._score_s)
-        return Scored(results[session], Timing(judge_s, wait_s, self._score_s))
+        wait_s = max(0.0, scored_at - arrived_at - judge_s - self._score_s)
+        return Scored(results[session], Timing(judge_s, wait_s, self._score_s, arrived_at, scored_at))
 
     async def _judge_arrivals(self) -> None:
         await asyncio.sleep(JUDGE_WINDOW_S)

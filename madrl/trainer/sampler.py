@@ -113,10 +113,12 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     found |= {f"share/{n}": float(s) for n, s in zip(names, measure.shares(indices, len(names)), strict=True)}
     if settings.reward.form == "gated":
         found["negative_gate_rate"] = _mean([1.0 + settings.reward.lambda_g * r < 0 for r in divergence])
+    timed = [r for r in records if "scored_at" in r]
     for part in ("judge_s", "group_wait_s", "score_s"):
-        seconds = [r[part] for r in records if part in r]
-        found[f"timing/{part}/mean"] = _mean(seconds)
-        found[f"timing/{part}/max"] = max(seconds, default=None)
+        found[f"timing/{part}"] = _mean([r[part] for r in timed])
+    if timed:
+        # What the reward stage adds to the step: from the end of generation to the last reward.
+        found["timing/reward_tail_s"] = max(r["scored_at"] for r in timed) - max(r["arrived_at"] for r in timed)
     return {f"mad/{name}": value for name, value in found.items() if value is not None and np.isfinite(value)}
 
 

@@ -31,7 +31,7 @@ def finetune(
         "hydra.run.dir": work_dir / "hydra",
         "hydra.output_subdir": "null",
     }
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=1"]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
     command += ["-m", "verl.trainer.sft_trainer", "--config-path", str(CONFIG_DIR), "--config-name", config_name]
     command += [f"{key}={value}" for key, value in arguments.items()]
     environment = {"VERL_FILE_LOGGER_PATH": str(work_dir / "metrics.jsonl")}
