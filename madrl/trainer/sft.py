@@ -7,6 +7,7 @@ from pathlib import Path
 from madrl.errors import MadrlError
 from madrl.trainer.compose import CONFIG_DIR
 from madrl.trainer.process import run_logged
+from madrl.trainer.progress import progress_of
 
 
 def finetune(
@@ -34,8 +35,9 @@ def finetune(
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
     command += ["-m", "verl.trainer.sft_trainer", "--config-path", str(CONFIG_DIR), "--config-name", config_name]
     command += [f"{key}={value}" for key, value in arguments.items()]
-    environment = {"VERL_FILE_LOGGER_PATH": str(work_dir / "metrics.jsonl")}
-    run_logged(command, work_dir / "sft.log", environment, cpu=True)
+    metrics = work_dir / "metrics.jsonl"
+    with progress_of(metrics, steps) as show:
+        run_logged(command, work_dir / "sft.log", {"VERL_FILE_LOGGER_PATH": str(metrics)}, cpu=True, on_poll=show)
     finished = checkpoints / f"global_step_{steps}" / "huggingface"
     if not (finished / "config.json").exists():
         raise MadrlError(f"veRL's SFT trainer ended without a model at step {steps}: see {work_dir / 'sft.log'}")

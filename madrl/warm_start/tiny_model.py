@@ -77,5 +77,8 @@ def build_model(tokenizer: Any, hidden_size: int, layers: int, seed: int) -> Any
 
 def save(tokenizer: Any, model: Any, folder: Path) -> None:
     """Write both as a Hugging Face model folder."""
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -13,8 +13,9 @@ import pytest
 from madrl.errors import MadrlError
 from madrl.run_folder import RunFolder
 from madrl.trainer.compose import compose
-from madrl.trainer.launch import _claim, _locked, _progress, train
+from madrl.trainer.launch import _claim, _locked, train
 from madrl.trainer.process import CPU_ENVIRONMENT, run_logged
+from madrl.trainer.progress import progress_of
 
 
 def overrides(run: Path, *more: str) -> list[str]:
@@ -136,7 +137,7 @@ def test_progress_reads_only_what_is_new_and_waits_for_whole_lines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     metrics = tmp_path / "metrics.jsonl"
-    with _progress(metrics, total=2) as show:
+    with progress_of(metrics, total=2) as show:
         show()
         metrics.write_text('{"step": 1, "data": {"mad/jsd": 0.25}}\n{"step": 2, "da')
         show()

@@ -1,0 +1,94 @@
+"""What the miniature model is taught, and what it is made of. Its training itself is part of the quickstart."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from madrl.classifiers.choice import CHOICE_CATEGORIES, choice_ground_truth, classify_choice
+from madrl.divergence import jensen_shannon_value
+from madrl.rollout import Rollout
+from madrl.targets import peak
+from madrl.warm_start.choice import SKEW, choice_examples, warm_start
+from madrl.warm_start.tiny_model import build_model, build_tokenizer, save
+
+OCEANS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
+ROWS = [{"extra_info": {"topic": "oceans", "form": form, "options": list(OCEANS)}} for form in ("closed", "open")]
+
+
+def test_every_example_names_exactly_one_option_with_the_declared_skew() -> None:
+    examples = choice_examples(ROWS, 4000, seed=1)
+    key = choice_ground_truth(OCEANS)
+    counts = Counter(classify_choice(Rollout(response, key)).category for _, response in examples)
+    assert None not in counts
+    for name, share in zip(CHOICE_CATEGORIES, SKEW, strict=True):
+        assert counts[name] / 4000 == pytest.approx(share, abs=0.03)  # 4 standard errors of 0.0079
+
+
+def test_the_favourite_does_not_follow_the_position_in_the_list() -> None:
+    """A favourite that did would pool to uniform over ranks, and there would be nothing to steer."""
+    listed = [
+        (prompt, response) for prompt, response in choice_examples(ROWS[:1], 4000, seed=1) if response == OCEANS[0]
+    ]
+    positions = Counter(sum(prompt.index(o) < prompt.index(response) for o in OCEANS) for prompt, response in listed)
+    assert all(count / len(listed) == pytest.approx(0.2, abs=0.045) for count in positions.values())
+    assert len(positions) == 5
+
+
+def test_the_skew_is_far_from_the_peaked_target_and_reaches_every_category() -> None:
+    import numpy as np
+
+    assert sum(SKEW) == pytest.approx(1.0)
+    assert min(SKEW) >= 0.05
+    assert jensen_shannon_value(peak(len(SKEW)), np.array(SKEW)) > 0.3
+
+
+def test_examples_follow_from_the_seed() -> None:
+    assert choice_examples(ROWS, 50, seed=3) == choice_examples(ROWS, 50, seed=3)
+    assert choice_examples(ROWS, 50, seed=3) != choice_examples(ROWS, 50, seed=4)
+
+
+def test_the_tokenizer_round_trips_and_the_model_has_a_row_for_each_token(tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = build_tokenizer([f"{p}\n{r}" for p, r in choice_examples(ROWS, 200, seed=0)], 500)
+    save(tokenizer, build_model(tokenizer, hidden_size=32, layers=1, seed=0), tmp_path)
+    loaded, model = AutoTokenizer.from_pretrained(tmp_path), AutoModelForCausalLM.from_pretrained(tmp_path)
+    for text in ("The options are: Indian, Arctic 12.", "हिन्दी 中文 é"):
+        assert loaded.decode(loaded(text)["input_ids"]) == text
+    assert model.config.vocab_size == len(loaded) == model.get_input_embeddings().weight.shape[0]
+    assert model.config.eos_token_id == loaded.eos_token_id
+    ids = loaded.apply_chat_template([{"role": "user", "content": "Hi"}], add_generation_prompt=True, tokenize=False)
+    assert ids == "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
+
+
+def test_a_finished_warm_start_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import madrl.trainer.sft
+
+    calls = []
+
+    def finetune(model: Path, train_file: Path, work_dir: Path, **options: object) -> Path:
+        calls.append(options)
+        return model
+
+    monkeypatch.setattr(madrl.trainer.sft, "finetune", finetune)
+    data = tmp_path / "data"
+    data.mkdir()
+    from madrl.schema import make_row, write_parquet
+
+    row = make_row(
+        data_source="s",
+        prompt="x",
+        ability="choice",
+        ground_truth=choice_ground_truth(OCEANS),
+        index=0,
+        split="train",
+        extra=ROWS[0]["extra_info"],
+    )
+    write_parquet([row], data / "train.parquet")
+    for seed, made in ((1, 1), (1, 1), (2, 2)):
+        model = warm_start(data, tmp_path / "out", seed)
+        assert (model / "config.json").exists()
+        assert len(calls) == made
+    assert json.loads((tmp_path / "out/warm_start.json").read_text())["seed"] == 2
