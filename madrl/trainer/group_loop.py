@@ -7,6 +7,7 @@ worker, so siblings scatter. Here each response goes to a reward worker as it ar
 when the last sibling is in, one DataProto of the whole group goes to one reward worker (``MadRewardManager``).
 """
 
+import gc
 import hashlib
 import random
 from collections.abc import Mapping, Sequence
@@ -42,6 +43,9 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # A full garbage collection walks everything that the imports left, and stalls all sessions for half a second.
+        gc.collect()
+        gc.freeze()
         self._groups: dict[str, PromptGroup[Arrival, Judgment]] = {}
 
     async def _run_prompt(
