@@ -1,5 +1,6 @@
 """Reading and writing files so that nobody ever sees half of one."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -25,6 +26,20 @@ def replacing(path: str | Path) -> Iterator[Path]:
         if unfinished.is_dir():
             shutil.rmtree(unfinished)
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: str | Path, busy: str) -> Iterator[None]:
+    """Hold the lock file ``path`` (made if need be, and left there). Child processes that inherit file descriptors hold
+    it as well, so it outlives a parent that is killed. Raises MadrlError with the message ``busy`` when it is held."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with Path(path).open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise MadrlError(busy) from None
+        os.set_inheritable(file.fileno(), True)
+        yield
 
 
 def sha256_of(path: str | Path) -> str:

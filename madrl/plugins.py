@@ -17,7 +17,7 @@ def load_plugin(spec: str, builtin: Mapping[str, T], kind: str) -> T:
     if spec in builtin:
         return builtin[spec]
     module_name, colon, attribute = spec.partition(":")
-    if not colon:
+    if not (module_name and colon and attribute):
         raise MadrlError(f"unknown {kind} {spec!r}: use one of {sorted(builtin)} or your own as pkg.module:name")
     try:
         module = importlib.import_module(module_name)

@@ -15,6 +15,20 @@ RUN/metrics.json            what `madrl evaluate RUN` found
 
 import json
 from pathlib import Path
+from typing import Any
+
+from madrl.errors import MadrlError
+
+
+def logged(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a metrics file, ``{"step", "data"}`` each; none when it does not exist."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def last_step(path: Path) -> int:
+    """The highest step in a metrics file, 0 when it has none."""
+    return max((int(record["step"]) for record in logged(path)), default=0)
 
 
 class RunFolder:
@@ -43,9 +57,17 @@ class RunFolder:
         return self.metrics / f"attempt-{attempt}.jsonl"
 
     def checkpoint_step(self) -> int:
-        """The step of the newest complete checkpoint, 0 when there is none."""
+        """The step of the newest complete checkpoint, 0 when there is none.
+
+        Raises MadrlError when veRL's tracker file is damaged (it does not write it atomically)."""
         marker = self.checkpoints / "latest_checkpointed_iteration.txt"
-        return int(marker.read_text().strip()) if marker.exists() else 0
+        if not marker.exists():
+            return 0
+        try:
+            return int(marker.read_text())
+        except ValueError:
+            found = sorted(path.name for path in self.checkpoints.glob("global_step_*"))
+            raise MadrlError(f"{marker} is damaged: write the number of the newest of {found} into it") from None
 
     def history(self) -> dict[int, dict[str, float]]:
         """Training metrics by step, over all attempts; where two logged the same step, the later one.
@@ -55,10 +77,8 @@ class RunFolder:
         steps: dict[int, dict[str, float]] = {}
         files = sorted(self.metrics.glob("attempt-*.jsonl"), key=lambda path: int(path.stem.partition("-")[2]))
         for path in files:
-            for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
-                if line.endswith("\n"):
-                    record = json.loads(line)
-                    steps.setdefault(int(record["step"]), {}).update(record["data"])
+            for record in logged(path):
+                steps.setdefault(int(record["step"]), {}).update(record["data"])
         return dict(sorted(steps.items()))
 
     def dump_steps(self, folder: Path) -> list[int]:

@@ -14,7 +14,7 @@ from madrl.targets import check_categories, resolve_target
 
 @dataclass(frozen=True)
 class Settings:
-    """The checked ``madrl`` node (its fields, with comments, are in ``madrl/config/madrl.yaml``)."""
+    """The checked ``madrl`` node (its fields, with comments, are in ``madrl/config/train.yaml``)."""
 
     categories: tuple[str, ...]
     target: NDArray[np.float64]
@@ -30,12 +30,13 @@ class Settings:
 
         Raises MadrlError for a missing or unknown key and for every value that the parts reject.
         """
-        names = [f.name for f in fields(cls)]
-        _check_keys("madrl", node, names)
+        _check_keys("madrl", node, [f.name for f in fields(cls)])
         _check_keys("madrl.reward", node["reward"], [f.name for f in fields(RewardConfig)])
+        if not isinstance(node["categories"], list | tuple):
+            raise MadrlError(f"madrl.categories={node['categories']!r} is not a list: write madrl.categories=[a,b,c]")
         categories = check_categories(node["categories"])
         rate = node["max_unjudged_rate"]
-        if not isinstance(rate, int | float) or not 0.0 <= rate <= 1.0:
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0.0 <= rate <= 1.0:
             raise MadrlError(f"madrl.max_unjudged_rate={rate!r} is not a number in [0, 1]")
         return cls(
             categories=categories,
@@ -47,7 +48,9 @@ class Settings:
         )
 
 
-def _check_keys(where: str, node: Mapping[str, Any], names: list[str]) -> None:
+def _check_keys(where: str, node: Any, names: list[str]) -> None:
+    if not isinstance(node, Mapping):
+        raise MadrlError(f"{where}={node!r} is not a mapping: its keys are {names}")
     unknown = [key for key in node if key not in names]
     if unknown:
         raise MadrlError(f"unknown key {where}.{unknown[0]}: the keys are {names}")

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # The body of every recipe: install, prepare the data, make the initial model (tiny profile), train, sample the
-# holdout, evaluate. Whatever is finished is not done again: after a kill, start the same command again.
+# holdout, evaluate. After a kill, start the same command again: the model and the training go on where they were.
 #
 #   TASK=synthetic_closed TARGET=peak DIVERGENCE=rkl bash recipes/body.sh [hydra overrides]
 #
 # PROFILE=gpu|tiny   8 x 80 GB GPUs with Qwen3-4B, or two CPU cores with a model built here (a miniature)
-# SEED=42            data order, sampling and initialisation
+# SEED=42            order of the training data, sampling
 # DRY_RUN=1          only print the resolved config, every key checked against the installed veRL
 # WANDB=1            log to Weights & Biases as well
 # NAME, OUT          the run goes to $OUT/$NAME; data and tiny models to $OUT/data, $OUT/models
@@ -16,20 +16,25 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${DIVERGENCE:?name the divergence: l2, fkl, rkl or jsd}"
 PROFILE=${PROFILE:-gpu}
 SEED=${SEED:-42}
-OUT=${OUT:-outputs}
 NAME=${NAME:-${TASK}_${TARGET}_${DIVERGENCE}_${PROFILE}_seed${SEED}}
+OUT=${OUT:-outputs}
+case $OUT in /*) ;; *) OUT=$PWD/$OUT ;; esac
+# Every seed of a task trains on the same splits and from the same initial model, so neither has SEED in its name.
 RUN=$OUT/$NAME
 DATA=$OUT/data/$TASK
-MODEL=$OUT/models/${TASK}_seed${SEED}
+MODEL=$OUT/models/$TASK
 
+# The tiny profile runs on CPU cores wherever it is.
+if [ "$PROFILE" = tiny ]; then STACK=cpu; fi
+. recipes/environment.sh
 bash recipes/install.sh
-PATH="$PWD/${VENV:-.venv}/bin:$PATH"
+PATH="$VENV/bin:$PATH"
 
 overrides=(task="$TASK" profile="$PROFILE" madrl.target="$TARGET" madrl.reward.divergence="$DIVERGENCE" seed="$SEED"
-  paths.run="$RUN" paths.data="$DATA" trainer.experiment_name="$NAME")
+  paths.run="'$RUN'" paths.data="'$DATA'" trainer.experiment_name="$NAME")
 if [ "$PROFILE" = tiny ]; then
   # A miniature knows nothing but the topics it was finetuned on, so it is evaluated on those, before and after.
-  overrides+=(paths.model="$PWD/$MODEL/model" "data.val_files=$DATA/train_probe.parquet")
+  overrides+=(paths.model="'$MODEL/model'" "data.val_files='$DATA/train_probe.parquet'")
 fi
 if [ -n "${WANDB:-}" ]; then overrides+=('trainer.logger=[console,tensorboard,file,wandb]'); fi
 overrides+=("$@")
@@ -53,12 +58,12 @@ stage() {
 
 case $TASK in
   synthetic_*) stage data "$TASK: topics and prompts to $DATA" \
-    python data_prep/synthetic.py --local_save_dir "$DATA" --form "${TASK#synthetic_}" --seed "$SEED" ;;
+    python data_prep/synthetic.py --local_save_dir "$DATA" --form "${TASK#synthetic_}" ;;
   *) echo "recipes/body.sh: unknown TASK=$TASK" >&2; exit 1 ;;
 esac
 if [ "$PROFILE" = tiny ]; then
   stage warm_start "a miniature model, finetuned by veRL to answer validly with a skewed mix, to $MODEL" \
-    madrl warm-start --data "$DATA" -o "$MODEL" --seed "$SEED"
+    madrl warm-start --data "$DATA" -o "$MODEL"
 fi
 stage train "GRPO towards target $TARGET with the $DIVERGENCE reward, to $RUN" madrl train "${overrides[@]}"
 if [ "$PROFILE" != tiny ]; then

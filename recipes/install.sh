@@ -1,25 +1,28 @@
 #!/usr/bin/env bash
-# Set up .venv with everything that training needs. Idempotent: it does nothing when nothing has changed.
-#   bash recipes/install.sh              the CPU or the GPU stack, whichever this machine can use
-#   STACK=cpu|gpu bash recipes/install.sh
-# Time: about 2 minutes and 4 GB for the CPU stack; the GPU stack is larger.
+# Set up everything that training needs. Idempotent: it does nothing when nothing has changed, and an installation that
+# was interrupted is finished by the next call.
+#   STACK=cpu bash recipes/install.sh    into .venv: 2 to 3 minutes, 4 GB (the default without a GPU)
+#   STACK=gpu bash recipes/install.sh    into .venv-gpu: veRL's own vllm and fsdp extras
+# VENV=DIR installs elsewhere, PYTHON=/path/to/python3.11 uses another interpreter.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-VENV=${VENV:-.venv}
-PYTHON=${PYTHON:-python3}
-if [ -z "${STACK:-}" ]; then
-  if nvidia-smi >/dev/null 2>&1; then STACK=gpu; else STACK=cpu; fi
-fi
+. recipes/environment.sh
 
-wanted=$({ echo "$STACK"; cat pyproject.toml recipes/requirements-cpu.txt "${BASH_SOURCE[0]}"; } | sha256sum | cut -d' ' -f1)
+wanted=$({ echo "$STACK"; cat pyproject.toml recipes/requirements-cpu.txt recipes/install.sh; } | sha256sum | cut -d' ' -f1)
 if [ "$(cat "$VENV/.madrl-stack" 2>/dev/null || true)" = "$wanted" ]; then exit 0; fi
 
-if ! "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-  echo "recipes/install.sh: $PYTHON is not Python 3.11 or newer: set PYTHON=/path/to/python3.11" >&2
+PYTHON=${PYTHON:-python3}
+if ! "$PYTHON" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then
+  echo "recipes/install.sh: $PYTHON is not Python 3.11 to 3.13: set PYTHON=/path/to/python3.11" >&2
   exit 1
 fi
 echo "installing the $STACK stack into $VENV (log: $VENV/install.log)"
-[ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
+if ! "$VENV/bin/python" -m pip --version >/dev/null 2>&1; then
+  "$PYTHON" -m venv --clear "$VENV" || {
+    echo "recipes/install.sh: $PYTHON cannot make a virtual environment (on Debian: apt-get install python3-venv)" >&2
+    exit 1
+  }
+fi
 
 # The log is shown when a step fails, and only then.
 quietly() {
@@ -40,10 +43,9 @@ if [ "$STACK" = cpu ]; then
   fi
   quietly pip install --no-deps -r recipes/requirements-cpu.txt
   quietly pip install --no-deps -e .
-elif [ "$STACK" = gpu ]; then
-  quietly pip install -e '.[gpu]'
 else
-  echo "recipes/install.sh: STACK=$STACK is neither cpu nor gpu" >&2
-  exit 1
+  # flash-attn is built against the torch that is there, so torch comes first and the build is not isolated.
+  quietly pip install 'verl[vllm]==0.9.1' packaging ninja wheel setuptools
+  quietly pip install --no-build-isolation -e '.[gpu]'
 fi
 echo "$wanted" >"$VENV/.madrl-stack"

@@ -3,18 +3,17 @@
 # Installs what it needs. Arguments go to pytest: bash tests/run.sh -m "not verl" runs the quick part.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-VENV=${VENV:-.venv}
+STACK=cpu
+. recipes/environment.sh
 bash recipes/install.sh
-stamp=$(sha256sum pyproject.toml "${BASH_SOURCE[0]}" | sha256sum | cut -d' ' -f1)
+PATH="$VENV/bin:$PATH"
+stamp=$(cat pyproject.toml tests/run.sh | sha256sum | cut -d' ' -f1)
 if [ "$(cat "$VENV/.madrl-dev" 2>/dev/null || true)" != "$stamp" ]; then
-  "$VENV/bin/python" -m pip install -q -r <("$VENV/bin/python" - <<'PY'
-import tomllib
-print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"]))
-PY
-  )
+  python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"], sep="\n")' \
+    >"$VENV/dev.txt"
+  python -m pip install -q -r "$VENV/dev.txt"
   echo "$stamp" >"$VENV/.madrl-dev"
 fi
-PATH="$PWD/$VENV/bin:$PATH"
 ruff check .
 ruff format --check .
 mypy

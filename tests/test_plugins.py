@@ -58,7 +58,7 @@ def test_an_attribute_of_a_module_is_found() -> None:
         ("three", r"unknown number 'three': use one of \['one', 'two'\] or your own as pkg.module:name"),
         ("no_such_module:name", r"number 'no_such_module:name': cannot import 'no_such_module'"),
         ("users_plugins:three", r"number 'users_plugins:three': module 'users_plugins' has no 'three'"),
-        ("users_plugins:", r"module 'users_plugins' has no ''"),
+        ("users_plugins:", r"unknown number 'users_plugins:'"),
     ],
 )
 def test_a_name_that_leads_nowhere_is_explained(spec: str, message: str) -> None:

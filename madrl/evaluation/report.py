@@ -44,8 +44,8 @@ def report_run(root: str) -> Report:
 
 
 def summarize(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any] | None:
-    """``before`` and ``after`` of the run's first evaluated split, and the seconds each stage of the recipe took (all
-    attempts); None while there is only one evaluation."""
+    """``before`` and ``after`` of the run's first evaluated split, and the seconds of each finished stage of the recipe
+    (the sum, when it was finished more than once); None while there is only one evaluation."""
     split = evaluation["evaluations"][0]["split"]
     if len({row["step"] for row in evaluation["evaluations"] if row["split"] == split}) < 2:
         return None

@@ -36,6 +36,8 @@ def score_samples(samples: Sequence[Mapping[str, Any]], settings: Settings) -> d
     ``jsd_per_prompt`` is the mean over prompts, and its floor is that of one prompt's responses.
     """
     names = settings.categories
+    last = {str(s["uid"]).rpartition("_")[0]: s for s in samples}  # of a session with several outputs, the final one
+    samples = list(last.values())
     prompts: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for sample in samples:
         prompts[str(sample["uid"]).rsplit("_", 2)[0]].append(sample)

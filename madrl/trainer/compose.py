@@ -25,8 +25,10 @@ from verl.trainer.ppo.utils import need_critic, need_reference_policy
 from verl.utils.config import omega_conf_to_dataclass, validate_config
 
 import madrl
+from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
 from madrl.settings import Settings
+from madrl.verifiers import load_verifier
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
@@ -44,7 +46,7 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base=None):
             config = hydra_compose("train", overrides=list(overrides))
-        missing = [f"{node}.{key}" for node in ("paths", "madrl") for key in OmegaConf.missing_keys(config[node])]
+        missing = [key for node in ("paths", "madrl") for key in sorted(OmegaConf.missing_keys(config[node]))]
         if missing:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
         _make_absolute(config)
@@ -78,6 +80,8 @@ def check_keys(config: DictConfig) -> None:
 
 
 def _check_node(path: str, node: Any, reference: Any, known: bool) -> None:
+    if isinstance(reference, DictConfig) and reference and not isinstance(node, DictConfig):
+        raise MadrlError(f"{path}={node!r} is not a mapping: set one of {sorted(map(str, reference))} under it")
     if not known:
         raise MadrlError(f"veRL {_verl_version()} does not know the config key {path!r}: see madrl/config/train.yaml")
     if not isinstance(node, DictConfig):
@@ -104,7 +108,19 @@ def _allowed_keys(path: str, node: DictConfig, reference: Any) -> set[str] | Non
 
 def check_values(config: DictConfig) -> None:
     """Our settings, the traps that veRL lets pass, and veRL's own validation; MadrlError for what they reject."""
-    Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
+    settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
+    load_classifier(settings.classifier)
+    load_verifier(settings.verifier)
+    for key in ("seed", "trainer.total_training_steps", "data.train_batch_size", "actor_rollout_ref.rollout.n"):
+        value = OmegaConf.select(config, key)
+        if isinstance(value, bool) or not isinstance(value, int) or value < (key != "seed"):
+            raise MadrlError(f"{key}={value!r} is not a whole number above 0")
+    if "file" not in config.trainer.logger:
+        raise MadrlError(
+            f"trainer.logger={list(config.trainer.logger)}: keep 'file' in it, progress is read from there"
+        )
+    if not config.trainer.use_v1:
+        raise MadrlError("trainer.use_v1=False: group rewards need veRL's v1 trainer; the old one ignores the plug-ins")
     if config.trainer.v1.trainer_mode != "sync":
         raise MadrlError(
             f"trainer.v1.trainer_mode={config.trainer.v1.trainer_mode!r}: only 'sync' is supported; any other name "

@@ -91,9 +91,9 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
         final.extra_fields[GROUP_TIMING] = scored.timing._asdict()
         final.metrics.compute_score = scored.timing.judge_s + scored.timing.score_s
 
-    async def _judge(self, arrivals: Sequence[Arrival]) -> list[Judgment]:
+    async def _judge(self, arrivals: Sequence[Arrival]) -> list[Judgment | Exception]:
         out = await self._ask_reward_worker(group_data(arrivals, {STAGE: JUDGE}))
-        judgments: list[Judgment] = out["judgments"]
+        judgments: list[Judgment | Exception] = out["judgments"]
         return judgments
 
     async def _ask_reward_worker(self, data: DataProto) -> dict[str, Any]:
@@ -126,10 +126,10 @@ def session_seed(run_seed: int, trajectory: Mapping[str, Any], row: Mapping[str,
     whatever the schedule, and different for siblings.
 
     veRL's own ``full_determinism`` gives every request one seed, which turns a whole group into one response.
-    The prompt is named by its text, because veRL draws a new random uid each time.
+    The prompt is named by its place in the data and its text, because veRL draws a new random uid each time.
     """
-    messages = [(m["role"], m["content"]) for m in row["raw_prompt"]]
-    key = (run_seed, int(trajectory["step"]), bool(trajectory["validate"]), messages, int(row["session_id"]))
+    prompt = (str(row["data_source"]), int(row["index"]), [(m["role"], m["content"]) for m in row["raw_prompt"]])
+    key = (run_seed, int(trajectory["step"]), bool(trajectory["validate"]), prompt, int(row["session_id"]))
     return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=4).digest(), "little")
 
 

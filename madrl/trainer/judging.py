@@ -46,14 +46,15 @@ class PromptGroup(Generic[Response, Judged]):
 
     Args:
         size: sessions that were started for the prompt.
-        judge: classifies and verifies some of the responses; called while others are still being generated.
+        judge: classifies and verifies some of the responses; called while others are still being generated. An
+            exception in the place of a judgment fails that response's session only.
         score: scores the whole group; called once with the sessions that delivered, in session order.
     """
 
     def __init__(
         self,
         size: int,
-        judge: Callable[[Sequence[Response]], Awaitable[Sequence[Judged]]],
+        judge: Callable[[Sequence[Response]], Awaitable[Sequence[Judged | Exception]]],
         score: Callable[[Sequence[Response], Sequence[Judged]], Awaitable[Sequence[Any]]],
     ) -> None:
         self._judge = judge
@@ -61,6 +62,7 @@ class PromptGroup(Generic[Response, Judged]):
         self._open = set(range(size))
         self._responses: dict[int, Response] = {}
         self._judged: dict[int, Judged] = {}
+        self._unjudgeable: dict[int, Exception] = {}
         self._judge_s: dict[int, float] = {}
         self._waiting_for_judge: list[int] = []
         self._judging: list[asyncio.Task[None]] = []
@@ -77,7 +79,8 @@ class PromptGroup(Generic[Response, Judged]):
     async def submit(self, session: int, response: Response) -> Scored:
         """Deliver a response; returns its part of the group's result once every sibling has delivered or ended.
 
-        Whatever ``judge`` or ``score`` raises is raised here, in every session of the group.
+        Whatever ``judge`` or ``score`` raises is raised here, in every session of the group; what ``judge`` returns as
+        an exception is raised in its own session.
         """
         self._responses[session] = response
         self._waiting_for_judge.append(session)
@@ -89,6 +92,8 @@ class PromptGroup(Generic[Response, Judged]):
         if self._scoring is None:
             self._scoring = asyncio.create_task(self._score_group())
         results = await asyncio.shield(self._scoring)
+        if session in self._unjudgeable:
+            raise self._unjudgeable[session]
         scored_at = time.time()
         judge_s = self._judge_s[session]
         wait_s = max(0.0, scored_at - arrived_at - judge_s - self._score_s)
@@ -100,12 +105,17 @@ class PromptGroup(Generic[Response, Judged]):
         started = time.perf_counter()
         judged = await self._judge([self._responses[s] for s in sessions])
         for session, judgment in zip(sessions, judged, strict=True):
-            self._judged[session] = judgment
+            if isinstance(judgment, Exception):
+                self._unjudgeable[session] = judgment
+            else:
+                self._judged[session] = judgment
             self._judge_s[session] = time.perf_counter() - started
 
     async def _score_group(self) -> dict[int, Any]:
         await asyncio.gather(*self._judging)
-        sessions = sorted(self._responses)
+        sessions = sorted(self._judged)
+        if not sessions:
+            return {}
         started = time.perf_counter()
         results = await self._score([self._responses[s] for s in sessions], [self._judged[s] for s in sessions])
         self._score_s = time.perf_counter() - started

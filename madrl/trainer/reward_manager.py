@@ -10,6 +10,7 @@ with the whole group and those judgments in JUDGMENT_COLUMN, to score it.
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,9 +22,11 @@ from verl.protocol import DataProto
 from madrl.classifiers import load_classifier
 from madrl.frequency import category_indices
 from madrl.reward import score_group
-from madrl.rollout import Judgment, Rollout
+from madrl.rollout import Judgment, Rollout, Verdict
 from madrl.settings import Settings
 from madrl.verifiers import load_verifier
+
+logger = logging.getLogger(__name__)
 
 STAGE = "madrl_stage"
 JUDGE = "judge"
@@ -53,16 +56,30 @@ class MadRewardManager(RewardManagerBase):
         if data.meta_info.get(STAGE) == JUDGE:
             return {"judgments": await self.judge(data)}
         judged = data.non_tensor_batch.get(JUDGMENT_COLUMN)
-        judgments = [Judgment(*j) for j in judged] if judged is not None else await self.judge(data)
+        judgments = []
+        for judgment in await self.judge(data) if judged is None else judged:
+            if isinstance(judgment, Exception):
+                raise judgment
+            judgments.append(judgment)
         return self.score(data, judgments)
 
-    async def judge(self, data: DataProto) -> list[Judgment]:
-        """Classify and verify each response, concurrently."""
+    async def judge(self, data: DataProto) -> list[Judgment | Exception]:
+        """Classify and verify each response, concurrently; a RuntimeError in the place of one that has no category
+        because the classifier raised (it is ours to mend, and not the fault of the siblings)."""
         return list(await asyncio.gather(*(self._judge_one(rollout) for rollout in self.rollouts(data))))
 
-    async def _judge_one(self, rollout: Rollout) -> Judgment:
-        category, why_category = self.classify(rollout)
-        verdict, answer, why_verdict = await self.verify(rollout)
+    async def _judge_one(self, rollout: Rollout) -> Judgment | Exception:
+        try:
+            category, why_category = self.classify(rollout)
+        except Exception as error:
+            logger.exception("classifier %s raised", self.settings.classifier)
+            return RuntimeError(f"classifier {self.settings.classifier} raised {type(error).__name__}: {error}")
+        try:
+            verdict, answer, why_verdict = await self.verify(rollout)
+        except Exception as error:
+            logger.exception("verifier %s raised", self.settings.verifier)
+            verdict, answer = Verdict.UNJUDGED, None
+            why_verdict = f"verifier raised {type(error).__name__}: {error}"
         return Judgment(category, verdict, answer, why_verdict or why_category)
 
     def rollouts(self, data: DataProto) -> list[Rollout]:

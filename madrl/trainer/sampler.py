@@ -9,7 +9,7 @@ one way in. The same records are written to ``scores_dir/<step>.jsonl``, keyed l
 
 import json
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -40,29 +40,23 @@ class MadReplayBuffer(ReplayBuffer):
         super().__init__(*args, **kwargs)
         options: Any = OmegaConf.to_container(OmegaConf.create(self.sampler_kwargs), resolve=True)
         self.settings = Settings.from_config(options["madrl"])
-        self.group_size = int(options["group_size"])
+        self.group_size = {"train": int(options["group_size"]), "val": int(options["val_group_size"])}
         self.scores_dir = Path(options["scores_dir"])
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[KVBatchMeta, dict[str, Any]]:
-        """Sample as veRL does; for a training batch, measure it.
+        """Sample as veRL does, and measure the batch.
 
-        Raises RuntimeError when more than ``max_unjudged_rate`` of the batch is unjudged, or failed to come back at
-        all: an outage must not be trained on.
+        Raises RuntimeError when too much of it is unjudged, or failed to come back at all (``check_outage``), in
+        training and in validation: an outage must neither be trained on nor be reported as a result.
         """
         batch, metrics = super().sample(global_steps, partition_id, batch_size)
-        if partition_id != "train":
-            return batch, metrics
         records = self._records(batch)
-        write_scores(self.scores_dir, global_steps, records)
-        failed = 1.0 - len({r["session"] for r in records}) / (batch_size * self.group_size)
-        metrics |= batch_metrics(records, self.settings) | {"mad/failed_session_rate": failed}
-        for name, rate in (("unjudged", metrics.get("mad/unjudged_rate", 0.0)), ("failed", failed)):
-            if rate > self.settings.max_unjudged_rate:
-                raise RuntimeError(
-                    f"step {global_steps}: {rate:.1%} of the responses are {name}, more than "
-                    f"madrl.max_unjudged_rate={self.settings.max_unjudged_rate}. Look for the reasons in "
-                    f"{self.scores_dir / f'{global_steps}.jsonl'} and in the log, then start the run again: it resumes."
-                )
+        expected = batch_size * self.group_size[partition_id]
+        if partition_id == "train":
+            write_scores(self.scores_dir, global_steps, records)
+            metrics |= batch_metrics(records, self.settings)
+            metrics["mad/failed_session_rate"] = 1.0 - len(records) / expected
+        check_outage(records, expected, self.settings.max_unjudged_rate, f"{partition_id} step {global_steps}")
         return batch, metrics
 
     def _records(self, batch: KVBatchMeta) -> list[dict[str, Any]]:
@@ -79,6 +73,21 @@ class MadReplayBuffer(ReplayBuffer):
             if session not in last or last[session]["index"] < record["index"]:
                 last[session] = record
         return list(last.values())
+
+
+def check_outage(records: list[dict[str, Any]], expected: int, limit: float, where: str) -> None:
+    """Raises RuntimeError, with the commonest reasons, when more than ``limit`` of ``expected`` responses are unjudged
+    or did not come back."""
+    reasons = Counter(r["reason"] or "no reason given" for r in records if r["correct"] is None)
+    failed = expected - len(records)
+    rate = (failed + reasons.total()) / expected
+    if rate > limit:
+        common = ", ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))
+        raise RuntimeError(
+            f"{where}: {rate:.1%} of the responses are unjudged or failed, more than madrl.max_unjudged_rate={limit}: "
+            f"{failed} sessions failed (see the log){'; unjudged: ' + common if common else ''}. Mend the cause, then "
+            "start the run again: it resumes."
+        )
 
 
 def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str, float]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from madrl.errors import MadrlError
 from madrl.trainer.compose import CONFIG_DIR
-from madrl.trainer.process import run_logged
+from madrl.trainer.process import hydra_value, run_logged
 from madrl.trainer.progress import progress_of
 
 
@@ -30,11 +30,18 @@ def finetune(
         "trainer.experiment_name": work_dir.name,
         "engine.seed": seed,
         "hydra.run.dir": work_dir / "hydra",
-        "hydra.output_subdir": "null",
     }
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-    command += ["-m", "verl.trainer.sft_trainer", "--config-path", str(CONFIG_DIR), "--config-name", config_name]
-    command += [f"{key}={value}" for key, value in arguments.items()]
+    command += [
+        "-m",
+        "verl.trainer.sft_trainer",
+        "hydra.output_subdir=null",
+        "--config-path",
+        str(CONFIG_DIR),
+        "--config-name",
+        config_name,
+    ]
+    command += [f"{key}={hydra_value(value)}" for key, value in arguments.items()]
     metrics = work_dir / "metrics.jsonl"
     with progress_of(metrics, steps) as show:
         run_logged(command, work_dir / "sft.log", {"VERL_FILE_LOGGER_PATH": str(metrics)}, cpu=True, on_poll=show)

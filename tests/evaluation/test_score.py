@@ -97,7 +97,7 @@ def test_the_report_writes_metrics_and_a_summary_of_before_and_after(run: RunFol
     report = report_run(str(run.root))
     assert json.loads(run.evaluation.read_text()) == report.evaluation
     summary = json.loads(run.summary.read_text())
-    assert summary["before"]["step"], summary["after"]["step"] == (0, 9)
+    assert (summary["before"]["step"], summary["after"]["step"]) == (0, 9)
     assert set(summary["before"]) == {"step", "jsd", "floor", "off_support", "shares", "samples"}
     assert summary["seconds"] == {"train": 3.5}
 

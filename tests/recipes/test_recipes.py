@@ -54,7 +54,7 @@ def test_every_cell_composes_in_both_profiles(cell: tuple[str, str, str], profil
 
 
 def dry_run(recipe: str, *overrides: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    environment = os.environ | {"DRY_RUN": "1", "VENV": os.environ.get("VENV", ".venv")} | variables
+    environment = os.environ | {"DRY_RUN": "1", "STACK": "cpu"} | variables
     return subprocess.run(
         ["bash", str(RECIPES / recipe), *overrides], env=environment, capture_output=True, text=True, check=False
     )

@@ -12,7 +12,7 @@ from madrl.classifiers.choice import choice_ground_truth
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
 from madrl.reward import score_group
-from madrl.rollout import Judgment, Verdict
+from madrl.rollout import Classification, Judgment, Rollout, Verdict, Verification
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data, session_seed
 from madrl.trainer.reward_manager import JUDGE, STAGE, MadRewardManager
@@ -104,6 +104,33 @@ async def test_an_unjudged_response_is_neither_right_nor_wrong(manager: MadRewar
     assert [info["correctness"] for info in out["reward_extra_info"]] == [1.0, 1.0]
 
 
+async def test_a_verifier_that_raises_leaves_the_response_unjudged(
+    manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def down(rollout: Rollout) -> Verification:
+        raise ConnectionError("the judge is down")
+
+    monkeypatch.setattr(manager, "verify", down)
+    out = await manager.run_single(group_data(arrivals("Indian", "Pacific"), {"validate": False}))
+    assert [info["correct"] for info in out["reward_extra_info"]] == [None, None]
+    assert out["reward_extra_info"][0]["reason"] == "verifier raised ConnectionError: the judge is down"
+
+
+async def test_a_classifier_that_raises_on_one_response_spares_its_siblings(
+    manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fussy(rollout: Rollout) -> Classification:
+        if rollout.response == "nothing":
+            raise ValueError("no words for that")
+        return Classification("rank_3")
+
+    monkeypatch.setattr(manager, "classify", fussy)
+    judged = (await manager.run_single(group_data(arrivals("Indian", "nothing"), {STAGE: JUDGE})))["judgments"]
+    assert judged[0].category == "rank_3"
+    assert isinstance(judged[1], RuntimeError)
+    assert "ValueError: no words for that" in str(judged[1])
+
+
 async def test_two_prompts_in_one_call_are_refused(manager: MadRewardManager) -> None:
     data = group_data(arrivals("Arctic", uid="a") + arrivals("Indian", uid="b"), {"validate": False})
     with pytest.raises(ValueError, match="2 prompts at once"):
@@ -115,8 +142,11 @@ def test_a_target_that_names_no_category_stops_the_run_at_its_start() -> None:
         compose(["task=synthetic_closed", "madrl.target={rank_9: 1}", "trainer.experiment_name=x"])
 
 
-def seed_of(session: int, step: int = 1, validate: bool = False, run_seed: int = 42, text: str = "Name one.") -> int:
-    row: dict[str, Any] = {"raw_prompt": [{"role": "user", "content": text}], "session_id": session}
+def seed_of(
+    session: int, step: int = 1, validate: bool = False, run_seed: int = 42, text: str = "Name one.", index: int = 0
+) -> int:
+    prompt = [{"role": "user", "content": text}]
+    row: dict[str, Any] = {"raw_prompt": prompt, "session_id": session, "data_source": "s", "index": index}
     return session_seed(run_seed, {"step": step, "validate": validate}, row)
 
 
@@ -128,6 +158,10 @@ def test_a_seed_depends_on_the_run_the_step_the_prompt_and_the_phase_and_on_noth
     assert seed_of(3) == seed_of(3)
     others = {seed_of(3, step=2), seed_of(3, validate=True), seed_of(3, run_seed=1), seed_of(3, text="Name two.")}
     assert len({seed_of(3), *others}) == 5
+
+
+def test_two_rows_with_the_same_text_are_sampled_apart() -> None:
+    assert seed_of(3, index=0) != seed_of(3, index=1)
 
 
 def test_a_step_number_of_any_integer_type_gives_the_same_seed() -> None:

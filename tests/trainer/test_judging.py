@@ -77,6 +77,33 @@ async def test_waiting_for_siblings_is_not_counted_as_reward_time() -> None:
     assert timing.judge_s + timing.score_s < 0.1
 
 
+async def test_a_response_that_cannot_be_judged_fails_alone_and_the_group_is_the_rest() -> None:
+    calls = Recorder()
+
+    async def judge(responses: Sequence[str]) -> list[str | Exception]:
+        return [ValueError("unreadable") if r == "r1" else f"judged {r}" for r in responses]
+
+    group: PromptGroup[str, str] = PromptGroup(3, judge, calls.score)
+    results = await asyncio.gather(*(group.submit(i, f"r{i}") for i in range(3)), return_exceptions=True)
+    assert str(results[1]) == "unreadable"
+    assert [r.result for r in (results[0], results[2]) if isinstance(r, Scored)] == [
+        ("r0", "judged r0", 2),
+        ("r2", "judged r2", 2),
+    ]
+
+
+async def test_a_group_in_which_nothing_can_be_judged_is_not_scored() -> None:
+    calls = Recorder()
+
+    async def judge(responses: Sequence[str]) -> list[str | Exception]:
+        return [ValueError("unreadable") for _ in responses]
+
+    group: PromptGroup[str, str] = PromptGroup(2, judge, calls.score)
+    results = await asyncio.gather(*(group.submit(i, f"r{i}") for i in range(2)), return_exceptions=True)
+    assert [str(r) for r in results] == ["unreadable"] * 2
+    assert not calls.scored
+
+
 @pytest.mark.parametrize("stage", ["judge", "score"])
 async def test_an_error_in_the_reward_stage_reaches_every_session(stage: str) -> None:
     async def broken(*arguments: Any) -> Any:

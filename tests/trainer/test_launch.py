@@ -1,6 +1,5 @@
 """The run folder: who may write to it, what it remembers, and what stops a run from being mixed with another."""
 
-import fcntl
 import json
 import signal
 import subprocess
@@ -11,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from madrl.errors import MadrlError
+from madrl.files import locked
 from madrl.run_folder import RunFolder
 from madrl.trainer.compose import compose
-from madrl.trainer.launch import _claim, _locked, train
-from madrl.trainer.process import CPU_ENVIRONMENT, run_logged
+from madrl.trainer.launch import _claim, train
+from madrl.trainer.process import CPU_ENVIRONMENT, hydra_value, run_logged
 from madrl.trainer.progress import progress_of
 
 
@@ -23,7 +23,7 @@ def overrides(run: Path, *more: str) -> list[str]:
 
 
 def test_a_dry_run_prints_the_config_and_touches_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert train(overrides(tmp_path / "run"), dry_run=True) == 0
+    train(overrides(tmp_path / "run"), dry_run=True)
     assert "MadRewardManager" in capsys.readouterr().out
     assert not (tmp_path / "run").exists()
 
@@ -42,47 +42,39 @@ def test_a_run_may_be_trained_further(tmp_path: Path) -> None:
     assert "total_training_steps: 7000" in run.config.read_text()
 
 
-def test_a_run_folder_is_written_by_one_process_at_a_time(tmp_path: Path) -> None:
-    run = RunFolder(tmp_path)
-    with (
-        _locked(run),
-        pytest.raises(MadrlError, match="being trained by another process"),
-        _locked(RunFolder(tmp_path)),
-    ):
+def test_a_lock_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
+    lock = tmp_path / ".lock"
+    with locked(lock, "busy"), pytest.raises(MadrlError, match="busy"), locked(lock, "busy"):
         pass
-    with _locked(run):
+    with locked(lock, "busy"):
         pass
 
 
 def test_the_trainer_keeps_the_lock_when_its_launcher_is_killed(tmp_path: Path) -> None:
     """A launcher that is gone must not let a second trainer start beside the first."""
+    lock, started = tmp_path / ".lock", tmp_path / "started"
     launcher = f"""
 from pathlib import Path
-from madrl.run_folder import RunFolder
-from madrl.trainer.launch import _locked
+from madrl.files import locked
 from madrl.trainer.process import run_logged
-run = RunFolder(Path({str(tmp_path)!r}))
-with _locked(run):
-    run_logged(["sleep", "4"], run.log, {{}}, cpu=True)
+with locked({str(lock)!r}, "busy"):
+    run_logged(["sh", "-c", "touch {started}; sleep 4"], Path({str(tmp_path)!r}) / "log", {{}}, cpu=True)
 """
     process = subprocess.Popen([sys.executable, "-c", launcher])
-    while not (tmp_path / "train.log").exists():
+    while not started.exists():
         time.sleep(0.05)
-    time.sleep(0.3)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    with pytest.raises(MadrlError, match="being trained"), _locked(RunFolder(tmp_path)):
+    with pytest.raises(MadrlError, match="busy"), locked(lock, "busy"):
         pass
     deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        with (tmp_path / ".lock").open("a+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(0.2)
-                continue
-            return
-    pytest.fail("the lock outlived the trainer")
+    while True:
+        try:
+            with locked(lock, "busy"):
+                return
+        except MadrlError:
+            assert time.monotonic() < deadline, "the lock outlived the trainer"
+            time.sleep(0.2)
 
 
 def test_a_failing_trainer_is_one_error_with_the_end_of_its_log(
@@ -142,3 +134,32 @@ def test_progress_reads_only_what_is_new_and_waits_for_whole_lines(
         metrics.write_text('{"step": 1, "data": {"mad/jsd": 0.25}}\n{"step": 2, "da')
         show()
     assert "step 1/2  jsd 0.2500" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["/a b/(1)", "a=b,c", "it's", "back\\slash", "", "हिन्दी"])
+def test_any_path_or_token_survives_a_hydra_override(value: str) -> None:
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    parsed = OverridesParser.create().parse_override(f"key={hydra_value(value)}")
+    assert parsed.value() == value
+
+
+def test_lists_booleans_and_numbers_keep_their_type_in_a_hydra_override() -> None:
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    for value in (["console", "a b"], True, 3, 0.5):
+        assert OverridesParser.create().parse_override(f"key={hydra_value(value)}").value() == value
+
+
+def test_missing_data_is_named_before_anything_is_started(tmp_path: Path) -> None:
+    with pytest.raises(MadrlError, match=r"nowhere/train.parquet: cannot be read as parquet"):
+        train(overrides(tmp_path / "run", f"paths.data={tmp_path}/nowhere"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_damaged_checkpoint_tracker_is_named_with_its_remedy(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    (run.checkpoints / "global_step_20").mkdir(parents=True)
+    (run.checkpoints / "latest_checkpointed_iteration.txt").write_text("")
+    with pytest.raises(MadrlError, match=r"is damaged: write the number of the newest of \['global_step_20'\]"):
+        run.checkpoint_step()

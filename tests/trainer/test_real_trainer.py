@@ -24,6 +24,7 @@ from madrl.files import read_jsonl
 from madrl.frequency import category_indices
 from madrl.reward import score_group
 from madrl.run_folder import RunFolder
+from madrl.trainer.sft import finetune
 from madrl.warm_start.tiny_model import build_model, build_tokenizer, save
 
 pytestmark = [pytest.mark.verl, pytest.mark.slow]
@@ -65,6 +66,8 @@ class Trainings:
             "actor_rollout_ref.rollout.agent.num_workers": 2,
             "actor_rollout_ref.rollout.agent.agent_loop_manager_class": "plugins_under_test.FlakyManager",
             "reward.num_workers": 2,
+            # Recomputed, so that the trainer's probabilities can be compared with the engine's.
+            "algorithm.rollout_correction.bypass_mode": False,
             "trainer.total_training_steps": STEPS,
             "trainer.save_freq": CHECKPOINT,
             "trainer.test_freq": STEPS,
@@ -211,16 +214,62 @@ def test_a_run_leaves_its_config_versions_seed_and_commit(undisturbed: RunFolder
     assert any(undisturbed.tensorboard.iterdir())
 
 
+def test_the_sft_trainer_finetunes_the_miniature_and_leaves_a_model(trainings: Trainings, tmp_path: Path) -> None:
+    import pandas as pd
+    from transformers import AutoModelForCausalLM
+
+    turns = [{"role": "user", "content": "Name an ocean."}, {"role": "assistant", "content": "Arctic"}]
+    pd.DataFrame({"messages": [turns] * 64}).to_parquet(tmp_path / "sft.parquet")
+    finished = finetune(
+        trainings.model,
+        tmp_path / "sft.parquet",
+        tmp_path / "work",
+        config_name="warm_start_tiny",
+        steps=4,
+        save_every=2,
+        seed=1,
+    )
+    losses = [record["data"]["train/loss"] for record in read_jsonl(tmp_path / "work" / "metrics.jsonl")]
+    assert len(losses) == 4
+    assert losses[-1] < losses[0]
+    assert AutoModelForCausalLM.from_pretrained(finished).config.vocab_size > 0
+
+
 def test_a_finished_run_is_not_trained_again(trainings: Trainings, undisturbed: RunFolder) -> None:
     process = trainings.start("undisturbed")
     assert process.wait(120) == 0
     assert len(json.loads(undisturbed.facts.read_text())["attempts"]) == 1
 
 
+def test_a_kill_during_the_last_validation_costs_only_that_validation(
+    trainings: Trainings, undisturbed: RunFolder
+) -> None:
+    """veRL saves the last checkpoint before it validates; what such a kill leaves is put together here."""
+    dump = undisturbed.validation / f"{STEPS}.jsonl"
+    whole, facts = read_jsonl(dump), json.loads(undisturbed.facts.read_text())
+    dump.write_text(dump.read_text()[:50])
+    facts["attempts"][-1]["status"] = "running"
+    undisturbed.facts.write_text(json.dumps(facts))
+    trainings.run("undisturbed")
+    assert {(r["input"], r["output"]) for r in read_jsonl(dump)} == {(r["input"], r["output"]) for r in whole}
+    assert [a["status"] for a in json.loads(undisturbed.facts.read_text())["attempts"]] == ["killed", "finished"]
+
+
+def test_the_holdout_is_sampled_with_the_last_checkpoint_and_trains_nothing(undisturbed: RunFolder) -> None:
+    checkpoint = (undisturbed.checkpoints / "latest_checkpointed_iteration.txt").stat().st_mtime_ns
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "CLASSIFIER_PIDS": os.devnull}
+    command = [sys.executable, "-m", "madrl.cli", "holdout", str(undisturbed.root)]
+    subprocess.run(command, env=environment, check=True, timeout=START_TIMEOUT_S)
+    samples = read_jsonl(undisturbed.holdout / f"{STEPS}.jsonl")
+    assert {sample["split"] for sample in samples} == {"holdout"}
+    assert len(samples) == 16
+    assert (undisturbed.checkpoints / "latest_checkpointed_iteration.txt").stat().st_mtime_ns == checkpoint
+
+
 def test_after_a_kill_the_run_goes_on_from_its_checkpoint(resumed: RunFolder) -> None:
     attempts = json.loads(resumed.facts.read_text())["attempts"]
     assert [attempt["from_step"] for attempt in attempts] == [0, CHECKPOINT]
-    assert attempts[-1]["status"] == "finished"
+    assert [attempt["status"] for attempt in attempts] == ["killed", "finished"]
     assert [step for step in resumed.history() if step] == list(range(1, STEPS + 1))
     assert resumed.checkpoint_step() == STEPS
 

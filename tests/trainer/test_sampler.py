@@ -1,0 +1,85 @@
+"""The training metrics and the outage limit, on score records as the reward stage writes them."""
+
+import math
+from typing import Any
+
+import pytest
+
+from madrl.settings import Settings
+from madrl.trainer.sampler import batch_metrics, check_outage
+
+
+def settings(**changes: Any) -> Settings:
+    reward = {"divergence": "l2", "form": "additive", "alpha": 0.5, "lambda_g": 2.0, "epsilon": 0.001}
+    node = {
+        "categories": ["a", "b"],
+        "target": "uniform",
+        "classifier": "choice",
+        "verifier": "listed_option",
+        "reward": reward | changes,
+        "max_unjudged_rate": 0.2,
+    }
+    return Settings.from_config(node)
+
+
+def record(uid: str, category: str | None, correct: float | None = 1.0, divergence: float = 0.0) -> dict[str, Any]:
+    return {
+        "uid": uid,
+        "category": category,
+        "correct": correct,
+        "correctness": 0.5 if correct is None else correct,
+        "divergence_reward": divergence,
+        "reward": divergence,
+        "reason": "the judge is down" if correct is None else "",
+    }
+
+
+def test_the_metrics_of_a_batch_worked_by_hand() -> None:
+    records = [record("p", "a"), record("p", "a"), record("q", "b", 0.0), record("q", None, None)]
+    metrics = batch_metrics(records, settings())
+    assert metrics["mad/share/a"] == pytest.approx(2 / 3)
+    assert metrics["mad/share/b"] == pytest.approx(1 / 3)
+    assert metrics["mad/off_support_rate"] == 0.25
+    assert metrics["mad/unjudged_rate"] == 0.25
+    assert metrics["mad/single_category_group_rate"] == 0.5, "p is all a; q has an off-support response"
+    assert metrics["mad/pass@1"] == pytest.approx(2 / 3), "two right of three judged"
+    # q = (2/3, 1/3) against (1/2, 1/2): m = (7/12, 5/12);
+    # 1/2 [1/2 log(6/7) + 1/2 log(6/5)] + 1/2 [2/3 log(8/7) + 1/3 log(4/5)] = 0.01437
+    assert metrics["mad/jsd"] == pytest.approx(0.01437, abs=1e-5)
+    # per prompt: both groups are all of one category, 0.2158 each
+    assert metrics["mad/jsd_per_prompt"] == pytest.approx(0.21576, abs=1e-5)
+
+
+def test_what_does_not_exist_for_a_batch_is_left_out_and_never_nan() -> None:
+    metrics = batch_metrics([record("p", None, None), record("p", None, None)], settings())
+    assert "mad/jsd" not in metrics
+    assert "mad/pass@1" not in metrics
+    assert metrics["mad/off_support_rate"] == 1.0
+    assert all(math.isfinite(value) for value in metrics.values())
+
+
+def test_the_gated_form_reports_how_often_its_factor_is_negative() -> None:
+    # 1 + 2 * r is below zero for r = -0.6 and -1, not for -0.4 and 0.5
+    records = [record("p", "a", divergence=r) for r in (-0.6, -1.0, -0.4, 0.5)]
+    assert batch_metrics(records, settings(form="gated"))["mad/negative_gate_rate"] == 0.5
+    assert "mad/negative_gate_rate" not in batch_metrics(records, settings())
+
+
+def test_the_reward_tail_runs_from_the_last_response_to_the_last_reward() -> None:
+    timing = {"judge_s": 0.1, "group_wait_s": 1.0, "score_s": 0.2}
+    first = record("p", "a") | timing | {"arrived_at": 10.0, "scored_at": 12.0}
+    last = record("q", "a") | timing | {"arrived_at": 12.5, "scored_at": 12.75}
+    assert batch_metrics([first, last], settings())["mad/timing/reward_tail_s"] == pytest.approx(0.25)
+
+
+def test_an_outage_stops_the_run_and_says_what_it_was() -> None:
+    records = [record("p", "a"), record("p", "a", None), record("p", "a", None)]
+    with pytest.raises(RuntimeError, match=r"train step 7: 75.0% .* 1 sessions failed .* 2 x the judge is down"):
+        check_outage(records, expected=4, limit=0.5, where="train step 7")
+
+
+def test_failed_and_unjudged_responses_count_together_against_the_limit() -> None:
+    records = [record("p", "a", None)] + [record("p", "a")] * 8
+    check_outage(records, expected=10, limit=0.2, where="x")
+    with pytest.raises(RuntimeError, match=r"20.0% .* more than madrl.max_unjudged_rate=0.19"):
+        check_outage(records, expected=10, limit=0.19, where="x")
