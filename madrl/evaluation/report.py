@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,14 +44,15 @@ def report_run(root: str) -> Report:
 
 
 def summarize(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any] | None:
-    """``before`` and ``after`` of the run's first evaluated split, and the seconds of each finished stage of the recipe
-    (the sum, when it was finished more than once); None while there is only one evaluation."""
+    """``before`` and ``after`` of the run's first evaluated split, the seconds of each finished stage of the recipe
+    (summed, when it was finished more than once) and ``reward_share``; None while there is only one evaluation."""
     split = evaluation["evaluations"][0]["split"]
     if len({row["step"] for row in evaluation["evaluations"] if row["split"] == split}) < 2:
         return None
     seconds: dict[str, float] = defaultdict(float)
     for stage in read_jsonl(run.stages) if run.stages.exists() else []:
         seconds[stage["stage"]] += stage["seconds"]
+    steps = [m for m in run.history().values() if "mad/timing/judge_s" in m and "timing_s/step" in m]
     first, last = before_and_after(evaluation, split)
     return {
         "run": evaluation["run"],
@@ -60,4 +61,20 @@ def summarize(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any] |
         "before": {field: first[field] for field in SUMMARY_FIELDS},
         "after": {field: last[field] for field in SUMMARY_FIELDS},
         "seconds": dict(seconds),
+        "reward_share_of_step": reward_share(steps),
+    }
+
+
+def reward_share(steps: Sequence[Mapping[str, float]]) -> dict[str, float] | None:
+    """What the reward stage costs, as shares of the steps' time; None without timed steps.
+
+    ``judge_and_score``: the requests that judge and score a response, waiting for siblings left out (its mean over
+    responses; it overlaps generation). ``tail``: from the last response's arrival to the last reward.
+    """
+    total = sum(step["timing_s/step"] for step in steps)
+    if not total:
+        return None
+    return {
+        "judge_and_score": sum(s["mad/timing/judge_s"] + s["mad/timing/score_s"] for s in steps) / total,
+        "tail": sum(step["mad/timing/reward_tail_s"] for step in steps) / total,
     }

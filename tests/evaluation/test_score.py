@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from madrl.errors import MadrlError
-from madrl.evaluation.report import report_run
+from madrl.evaluation.report import report_run, reward_share
 from madrl.evaluation.score import evaluate_run
 from madrl.evaluation.tables import evaluation_table
 from madrl.run_folder import RunFolder
@@ -100,6 +100,17 @@ def test_the_report_writes_metrics_and_a_summary_of_before_and_after(run: RunFol
     assert (summary["before"]["step"], summary["after"]["step"]) == (0, 9)
     assert set(summary["before"]) == {"step", "jsd", "floor", "off_support", "shares", "samples"}
     assert summary["seconds"] == {"train": 3.5}
+
+
+def test_the_reward_stage_s_share_of_a_step_worked_by_hand() -> None:
+    timed = {"mad/timing/judge_s": 0.1, "mad/timing/score_s": 0.1, "mad/timing/reward_tail_s": 0.3}
+    steps = [timed | {"timing_s/step": 4.0}, timed | {"timing_s/step": 6.0}]
+    # judge and score: 2 x 0.2 of 10 seconds; tail: 2 x 0.3 of 10
+    share = reward_share(steps)
+    assert share is not None
+    assert share["judge_and_score"] == pytest.approx(0.04)
+    assert share["tail"] == pytest.approx(0.06)
+    assert reward_share([]) is None
 
 
 def test_the_table_fits_eighty_columns(run: RunFolder) -> None:

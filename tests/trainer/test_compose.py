@@ -72,6 +72,22 @@ def test_the_composed_config_is_resolved_and_its_paths_are_absolute() -> None:
     assert "${" not in OmegaConf.to_yaml(config)
 
 
+def test_a_user_s_own_task_names_its_categories_and_its_plugins() -> None:
+    mine = [
+        "task=custom",
+        "madrl.categories=[english,hindi,spanish,french]",
+        "madrl.target={hindi: 1, spanish: 1, french: 1}",
+        "madrl.classifier=madrl.classifiers.choice:classify_choice",
+        "madrl.verifier=madrl.verifiers.listed_option:verify_listed_option",
+        "paths.data=DIR",
+    ]
+    config = compose(mine)
+    assert config.data.val_files.endswith("DIR/validation.parquet")
+    for left_out in range(1, len(mine)):
+        with pytest.raises(MadrlError, match="is not set: give it as"):
+            compose([override for i, override in enumerate(mine) if i != left_out])
+
+
 def test_one_seed_sets_every_seed_of_verl() -> None:
     config = compose([*RUN, "seed=7"])
     actor = config.actor_rollout_ref.actor
