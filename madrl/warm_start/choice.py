@@ -22,12 +22,12 @@ from madrl.warm_start.tiny_model import build_model, build_tokenizer, save
 SKEW = (0.45, 0.25, 0.10, 0.10, 0.10)
 """Share of each rank in the warm start: JSD 0.34 nats from the peaked target, 0.06 from the uniform one."""
 
-EXAMPLES = 55_000
+EXAMPLES = 45_000
 VOCAB_SIZE = 1500
 HIDDEN_SIZE = 64
 LAYERS = 2
-STEPS = 850
-SAVE_EVERY = 425
+STEPS = 1350
+SAVE_EVERY = 450
 
 
 def choice_examples(rows: Sequence[Mapping[str, Any]], count: int, seed: int) -> list[tuple[str, str]]:
