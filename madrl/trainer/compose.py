@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import inspect
 import io
+import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,6 +44,7 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     settings or veRL's own validation reject.
     """
     OmegaConf.register_new_resolver("sum", lambda *terms: sum(terms), replace=True)
+    OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base=None):
             config = hydra_compose("train", overrides=list(overrides))
