@@ -135,9 +135,10 @@ def groups_at(run: RunFolder, step: int) -> dict[str, list[dict[str, Any]]]:
 
 
 def responses_at(run: RunFolder, step: int) -> dict[tuple[str, str], str]:
-    """(prompt, session) -> response; veRL's random uid is left out."""
+    """(prompt, session) -> response; veRL's random uid is left out, and so are the empty rows with which it replaces
+    sessions that failed."""
     records = read_jsonl(run.rollouts / f"{step}.jsonl")
-    return {(r["input"], r["uid"].rsplit("_", 2)[1]): r["output"] for r in records}
+    return {(r["input"], r["uid"].rsplit("_", 2)[1]): r["output"] for r in records if r["input"]}
 
 
 def test_each_group_was_scored_whole_by_the_group_reward(undisturbed: RunFolder) -> None:
