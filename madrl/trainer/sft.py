@@ -32,16 +32,9 @@ def finetune(
         "hydra.run.dir": work_dir / "hydra",
     }
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-    command += [
-        "-m",
-        "verl.trainer.sft_trainer",
-        "hydra.output_subdir=null",
-        "--config-path",
-        str(CONFIG_DIR),
-        "--config-name",
-        config_name,
-    ]
-    command += [f"{key}={hydra_value(value)}" for key, value in arguments.items()]
+    command += ["-m", "verl.trainer.sft_trainer", "--config-path", str(CONFIG_DIR), "--config-name", config_name]
+    # Hydra takes overrides only behind its own options.
+    command += ["hydra.output_subdir=null", *(f"{key}={hydra_value(value)}" for key, value in arguments.items())]
     metrics = work_dir / "metrics.jsonl"
     with progress_of(metrics, steps) as show:
         run_logged(command, work_dir / "sft.log", {"VERL_FILE_LOGGER_PATH": str(metrics)}, cpu=True, on_poll=show)
