@@ -5,7 +5,6 @@ line brings its category and its verdict.
 """
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
+from madrl.files import replacing
 from madrl.frequency import category_indices
 from madrl.reward import RewardConfig, score_group
 
@@ -116,13 +116,9 @@ def _writable(path: Path) -> Path:
 
 
 def _write_rows(rows: list[dict[str, Any]], path: Path) -> None:
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        # A lone surrogate, which JSON can hold and UTF-8 cannot, is written back as the JSON escape \udXXX.
-        with partial.open("w", encoding="utf-8", errors="backslashreplace") as file:
+        # A lone surrogate, which JSON can hold and UTF-8 cannot, is written back as its JSON escape.
+        with replacing(path) as partial, partial.open("w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        partial.replace(path)
     except OSError as error:
         raise MadrlError(f"cannot write {path}: {error.strerror}") from error
-    finally:
-        partial.unlink(missing_ok=True)
