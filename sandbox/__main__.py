@@ -1,0 +1,191 @@
+"""``python -m sandbox``: prepare the languages, prove each with a canary in the real sandbox, then serve."""
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import uvicorn
+
+from sandbox import cgroups, state
+from sandbox.backends import BACKENDS
+from sandbox.box import Slot
+from sandbox.cache import ArtifactCache
+from sandbox.errors import SandboxError, ToolchainMissing
+from sandbox.jobs import Canary, Failed
+from sandbox.judge_service import JudgeService
+from sandbox.languages import LANGUAGES, Toolchain
+from sandbox.metrics import Metrics
+from sandbox.pool import Pool, Worker
+from sandbox.service import JsonLines, State, build_app
+from sandbox.settings import Protection, Settings
+
+UID_BASE = 65100
+"""First of the users that sandboxes run as when the service is root, one a slot: Debian reserves this range."""
+MAX_SLOTS = 400
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line. Returns the exit status: 0 after a drain, 2 when the service cannot start."""
+    settings = parse(arguments)
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    logging.getLogger("uvicorn.access").disabled = True
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, _stop_before_serving)
+    try:
+        asyncio.run(serve(settings))
+    except SandboxError as error:
+        print(f"sandbox: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def parse(arguments: Sequence[str] | None) -> Settings:
+    """Settings from the command line."""
+    default = Settings()
+    parser = argparse.ArgumentParser(
+        prog="madrl-sandbox", description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    parser.add_argument("--host", default=default.host, help="address to listen on; there is no authentication")
+    parser.add_argument("--port", type=int, default=default.port)
+    parser.add_argument("--slots", type=int, default=default.slots, help="programs that run at the same time")
+    parser.add_argument("--queue-size", type=int, default=default.queue_size, help="requests that may wait for a slot")
+    parser.add_argument("--backend", choices=sorted(BACKENDS), default=default.backend)
+    parser.add_argument(
+        "--require", choices=list(Protection), type=Protection, default=default.require,
+        help="refuse to start below this level of protection",
+    )  # fmt: skip
+    parser.add_argument(
+        "--no-cgroups", dest="cgroups", action="store_false", help="use the portable fallback even where cgroups work"
+    )
+    parser.add_argument("--state-dir", type=Path, default=state.default_state_folder(), help="kept between runs")
+    parser.add_argument("--cache-mb", type=int, default=default.cache_mb, help="disk space for compiled programs")
+    parser.add_argument("--max-body-mb", type=int, default=default.max_body_mb, help="largest request")
+    parser.add_argument("--drain-s", type=float, default=default.drain_s, help="after SIGTERM, time for running requests")
+    values = parser.parse_args(arguments)
+    if not 1 <= values.slots <= MAX_SLOTS:
+        parser.error(f"--slots {values.slots}: 1 to {MAX_SLOTS}")
+    return Settings(**vars(values))
+
+
+def _stop_before_serving(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
+
+
+async def serve(settings: Settings) -> None:
+    """Start, serve, drain. Raises SandboxError when the machine cannot give what was asked for."""
+    folder = state.open_state(settings.state_dir or state.default_state_folder())
+    groups, protection, reason = protect(settings)
+    native = state.native_tools(folder)
+    run_folder = state.RunFolder(folder)
+    workers: list[Worker] = []
+    try:
+        toolchains, missing = find_toolchains(folder)
+        for index in range(settings.slots):
+            slot = Slot(
+                native=str(native),
+                backend=settings.backend,
+                uid=UID_BASE + index if os.geteuid() == 0 else 0,
+                group=groups.add_slot() if groups else None,
+                nice=0 if groups else 10,
+                scratch=str(run_folder.path),
+            )
+            workers.append(Worker(slot, toolchains))
+        await asyncio.gather(*(worker.start() for worker in workers))
+        pool = Pool(workers, settings.queue_size)
+        missing |= await canaries(pool, toolchains)
+        for language, problem in sorted(missing.items()):
+            print(f"sandbox: {language}: not served: {problem}", file=sys.stderr)
+        if len(missing) == len(LANGUAGES):
+            raise SandboxError("no language works here")
+        cache = ArtifactCache(run_folder.path, settings.cache_mb << 20)
+        service = JudgeService(pool, cache, missing, Metrics())
+        shared = State(service, settings, protection, reason)
+        await _run_server(shared, settings)
+    finally:
+        await asyncio.gather(*(worker.stop() for worker in workers))
+        run_folder.remove()
+        if groups:
+            groups.remove()
+
+
+def protect(settings: Settings) -> tuple[cgroups.Cgroups | None, Protection, str]:
+    """The cgroups, the level of protection, and why it is not a higher one. Raises SandboxError below ``require``."""
+    groups, reason = None, "cgroups are switched off"
+    if settings.cgroups:
+        try:
+            groups, reason = cgroups.create(), ""
+        except SandboxError as error:
+            reason = f"no cgroups: {error}"
+    level = Protection.FULL if groups else Protection.PORTABLE
+    if settings.backend == "firejail":
+        level, reason = Protection.WEAK, f"firejail backend; {reason}".rstrip("; ")
+    if not level.at_least(settings.require):
+        if groups:
+            groups.remove()
+        raise SandboxError(f"protection is {level} ({reason}), below --require {settings.require}")
+    return groups, level, reason
+
+
+def find_toolchains(folder: Path) -> tuple[dict[str, Toolchain], dict[str, str]]:
+    """Toolchains that are installed, and for the other languages what to install."""
+    found, missing = {}, {}
+    for name, find in LANGUAGES.items():
+        try:
+            found[name] = find(folder)
+        except ToolchainMissing as error:
+            missing[name] = str(error)
+    return found, missing
+
+
+async def canaries(pool: Pool, toolchains: dict[str, Toolchain]) -> dict[str, str]:
+    """Compile and run each language's canary. Returns what went wrong, by language."""
+
+    async def one(language: str) -> tuple[str, str | None]:
+        async with pool.slot() as worker:
+            answer = await worker.do(Canary(language))
+        return language, answer.message if isinstance(answer, Failed) else None
+
+    results = await asyncio.gather(*map(one, toolchains))
+    return {language: f"its canary program failed: {problem}" for language, problem in results if problem is not None}
+
+
+class _Server(uvicorn.Server):
+    """Says in /health that it drains."""
+
+    shared: State
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        self.shared.draining = True
+        super().handle_exit(sig, frame)  # type: ignore[arg-type]
+
+
+async def _run_server(shared: State, settings: Settings) -> None:
+    config = uvicorn.Config(
+        build_app(shared),
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=round(settings.drain_s),
+        backlog=4096,
+    )
+    server = _Server(config)
+    server.shared = shared
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, signal.SIG_IGN)  # uvicorn raises them again when it is done: draining is not dying
+    languages = ", ".join(f"{name} ({chain.version})" for name, chain in shared.service.toolchains.items())
+    print(f"sandbox: {settings.slots} slots, protection {shared.protection}, {languages}", file=sys.stderr)
+    await server.serve()
+    if not server.started:
+        raise SandboxError(f"cannot listen on {settings.host}:{settings.port}: is another service there?")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

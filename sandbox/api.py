@@ -1,0 +1,137 @@
+"""What the service takes and gives over HTTP: the native route ``/judge`` and SandboxFusion's ``/run_code``."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Verdict(StrEnum):
+    """What became of a program, in the judges' customary two letters."""
+
+    AC = "AC"
+    """Accepted: every test's output matches."""
+    WA = "WA"
+    """Wrong answer."""
+    TLE = "TLE"
+    """Time limit exceeded: CPU time, or the wall limit of a program that sleeps."""
+    MLE = "MLE"
+    """Memory limit exceeded: resident memory, or more files than a program needs."""
+    RE = "RE"
+    """Runtime error: a signal or an exit status other than 0."""
+    CE = "CE"
+    """Compile error, compiler limits included."""
+    OLE = "OLE"
+    """Output limit exceeded, on either stream."""
+    IE = "IE"
+    """Internal error: ours, never the program's. Nothing is known about the program."""
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Checker(_Request):
+    """How an output is compared with the expected one (checkers.py)."""
+
+    mode: Literal["tokens", "exact", "lines"] = "tokens"
+    abs_tol: float = Field(1e-6, ge=0, le=1)
+    rel_tol: float = Field(1e-6, ge=0, le=1)
+
+
+class Test(_Request):
+    """One test: what the program reads, and what it should print."""
+
+    input: str = ""
+    output: str = ""
+
+
+class JudgeRequest(_Request):
+    """A program and its tests."""
+
+    language: str = Field(description="python, cpp, java, go or javascript, or one of their aliases (GET /languages)")
+    code: str
+    tests: list[Test] = Field(min_length=1, max_length=10_000)
+    time_limit_s: float = Field(2.0, gt=0, le=60, description="CPU seconds for each test; wall: 3 times that + 2 s")
+    memory_limit_mb: int = Field(256, ge=16, le=8192)
+    checker: Checker = Checker()
+    stop_on_first_failure: bool = True
+
+
+class CompileReport(BaseModel):
+    """What the compiler said."""
+
+    status: Literal["ok", "error", "time_limit", "memory_limit"]
+    exit_code: int | None
+    stdout: str
+    stderr: str
+    cpu_s: float
+    wall_s: float
+    cached: bool
+    """The result comes from the compile cache; the times are those of the compilation that filled it."""
+
+
+class TestReport(BaseModel):
+    """What one test showed."""
+
+    verdict: Verdict
+    cpu_s: float
+    """Of all its processes."""
+    wall_s: float
+    rss_kb: int
+    """Peak resident memory of its main process."""
+    exit_code: int | None
+    """None when a signal ended it."""
+    signal: int | None
+    message: str = ""
+
+
+class JudgeResponse(BaseModel):
+    """The verdict on a program: AC, or its first failed test's."""
+
+    verdict: Verdict
+    passed: int
+    total: int
+    first_failed: int | None
+    """Index of the first failed test."""
+    compile: CompileReport | None
+    """None only with IE."""
+    tests: list[TestReport]
+    """In the order of the request; shorter when stop_on_first_failure ended it."""
+    toolchain: str
+    message: str = ""
+
+
+class RunCodeRequest(BaseModel):
+    """SandboxFusion's request. Unknown fields are ignored, as SandboxFusion does."""
+
+    code: str
+    language: str
+    stdin: str | None = ""
+    compile_timeout: float = Field(10, gt=0, le=300)
+    run_timeout: float = Field(10, gt=0, le=300)
+    memory_limit_MB: int = -1  # noqa: N815 (SandboxFusion's spelling)
+    files: dict[str, str | None] = {}
+    """Path in the working directory to base64 content."""
+    fetch_files: list[str] = []
+
+
+class CommandResult(BaseModel):
+    """SandboxFusion's CommandRunResult."""
+
+    status: Literal["Finished", "Error", "TimeLimitExceeded"]
+    execution_time: float | None = None
+    return_code: int | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+
+
+class RunCodeResponse(BaseModel):
+    """SandboxFusion's response."""
+
+    status: Literal["Success", "Failed", "SandboxError"]
+    message: str = ""
+    compile_result: CommandResult | None = None
+    run_result: CommandResult | None = None
+    executor_pod_name: str | None = None
+    files: dict[str, str] = {}

@@ -1,0 +1,274 @@
+"""One sandbox and the conversation with the runner inside it.
+
+The host sends requests over a socket and reads replies (the structs of native/runner.c). Requests are sent ahead of
+their replies, so that the runner never waits for the host between two tests.
+"""
+
+import os
+import select
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from sandbox.backends import BACKENDS, View
+from sandbox.cgroups import SlotGroup
+from sandbox.errors import BoxLost, SandboxError
+
+_REQUEST = struct.Struct("=10I")
+_REPLY = struct.Struct("=i5I2Q")
+_RUN, _PUT, _GET = 1, 2, 3
+_WIPE = 1
+_WALL, _CPU, _OUTPUT, _MEMORY, _FILES, _FAILED = 1, 2, 4, 8, 16, 32
+_AHEAD = 8
+"""Requests sent before their turn."""
+_AHEAD_BYTES = 1 << 20
+
+HELLO_TIMEOUT_S = 30.0
+GRACE_S = 15.0
+"""How long after the wall limit a reply may take: a loaded machine, a large core of memory to give back."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one program, the compiler included."""
+
+    cpu_s: float
+    wall_s: float
+    memory_mb: int
+    """Of everything in the sandbox together; cgroup, or the runner's watch where there is none."""
+    output_bytes: int = 16 << 20
+    """Of each stream."""
+    processes: int = 128
+    stack_mb: int = 256
+    file_mb: int = 256
+    bounded_address_space: bool = True
+    """Without a memory cgroup, RLIMIT_AS as a second line: not for runtimes that reserve far more than they use."""
+
+
+class Outcome(NamedTuple):
+    """What one run of the program did."""
+
+    exit_code: int | None
+    signal: int | None
+    cpu_s: float
+    wall_s: float
+    rss_kb: int
+    stdout: bytes
+    stderr: bytes
+    over_cpu: bool
+    over_wall: bool
+    over_output: bool
+    over_memory: bool
+    failed: bool
+    """The runner could not start it at all."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where sandboxes of one worker run: its user, its cgroups, its tools. Fixed for the life of a worker."""
+
+    native: str
+    """The folder with enter, runner, runner.so, zygote.py and filter.bpf."""
+    scratch: str
+    """A folder that the slot's user can enter."""
+    backend: str = "bubblewrap"
+    uid: int = 0
+    """0: the service is not root, and sandboxes run as its own user."""
+    group: SlotGroup | None = None
+    nice: int = 10
+
+
+@dataclass
+class Box:
+    """A running sandbox. Use as a context manager: leaving it ends every process in it.
+
+    ``command`` is the program's argument vector; None runs the Python zygote on the artifact instead.
+    Raises SandboxError when it does not start.
+    """
+
+    slot: Slot
+    view: View
+    limits: Limits
+    command: Sequence[str] | None
+    _pending: bytearray = field(default_factory=bytearray)
+    _received: bytearray = field(default_factory=bytearray)
+    _last_words: bytes = b""
+
+    def __enter__(self) -> "Box":
+        if self.slot.group:
+            self.slot.group.limit(self.limits.memory_mb << 20, self.limits.processes + 8)
+        self._socket, theirs = socket.socketpair()
+        self._errors = tempfile.TemporaryFile()
+        handed = [theirs.fileno(), os.open(f"{self.slot.native}/filter.bpf", os.O_RDONLY | os.O_CLOEXEC)]
+        if self.slot.group:
+            handed.append(os.open(self.slot.group.oom_counter, os.O_RDONLY | os.O_CLOEXEC))
+        try:
+            self._process = subprocess.Popen(
+                self._argv(handed),
+                stdin=subprocess.DEVNULL,
+                stdout=self._errors,
+                stderr=self._errors,
+                pass_fds=handed,
+                env={},
+                cwd="/",
+            )
+        except OSError as error:
+            self._socket.close()
+            raise SandboxError(f"cannot start a sandbox: {error}") from error
+        finally:
+            theirs.close()
+            for fd in handed[1:]:
+                os.close(fd)
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN)
+        try:
+            self._take(1, time.monotonic() + HELLO_TIMEOUT_S)
+        except BoxLost as error:
+            self.__exit__()
+            raise SandboxError(f"the sandbox did not start: {self._said() or error}") from error
+        return self
+
+    def _argv(self, handed: list[int]) -> list[str]:
+        native, limits = self.slot.native, self.limits
+        tools = ("zygote.py", "runner.so") if self.command is None else ("runner",)
+        view = replace(
+            self.view, binds=(*self.view.binds, *((f"{native}/{tool}", f"/sandbox/{tool}") for tool in tools))
+        )
+        enter = [f"{native}/enter", str(self.slot.uid), str(self.slot.uid), str(self.slot.nice)]
+        enter += self.slot.group.procs_files if self.slot.group else []
+        start = ["/usr/bin/python3", "-s", "/sandbox/zygote.py"] if self.command is None else ["/sandbox/runner"]
+        oom = handed[2] if len(handed) > 2 else -1
+        numbers = (handed[0], handed[1], oom, limits.processes, limits.stack_mb, limits.file_mb)
+        return [*enter, "--", *BACKENDS[self.slot.backend](view), *start, *map(str, numbers), *(self.command or ())]
+
+    def __exit__(self, *_: object) -> None:
+        """The runner kills and reaps everything when the socket closes; what does not go by itself is killed."""
+        self._socket.close()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self.slot.group and not self.slot.group.is_empty():
+            self.slot.group.kill()
+        if not self._errors.closed:
+            self._errors.seek(0)
+            self._last_words = self._errors.read(4096)
+            self._errors.close()
+
+    def _said(self) -> str:
+        return self._last_words.decode(errors="replace").strip()
+
+    def put(self, path: str, content: bytes) -> None:
+        """Write a file inside. Raises BoxLost."""
+        self._send(_REQUEST.pack(_PUT, 0, len(path.encode()), len(content), *[0] * 6) + path.encode() + content)
+        if self._reply(time.monotonic() + GRACE_S)[1] & _FAILED:
+            raise BoxLost(f"could not write {path!r} in the sandbox")
+
+    def get(self, path: str, limit_bytes: int) -> dict[str, bytes] | None:
+        """Every regular file at or under ``path``; None when there is none, or too much. Raises BoxLost."""
+        name = path.encode()
+        self._send(_REQUEST.pack(_GET, 0, len(name), 0, 0, 0, limit_bytes, 0, 0, 0) + name)
+        _, flags, _, _, _, blob, _ = self._reply(time.monotonic() + GRACE_S)
+        if flags & _FAILED:
+            return None
+        files, at = {}, 0
+        while at < len(blob):
+            name_length, size = struct.unpack_from("=2I", blob, at)
+            start = at + 8 + name_length
+            files[os.fsdecode(blob[at + 8 : start])] = blob[start : start + size]
+            at = start + size
+        return files
+
+    def run(self, inputs: Sequence[bytes], wipe_first: bool = False) -> Iterator[Outcome]:
+        """Run the program once on each input, in order, each with nothing left of the one before. Raises BoxLost."""
+        sent = done = ahead = 0
+        timeout = self.limits.wall_s + GRACE_S
+        while done < len(inputs):
+            while sent < len(inputs) and sent - done < _AHEAD and (sent == done or ahead < _AHEAD_BYTES):
+                self._send(self._run_request(inputs[sent], wipe=wipe_first or sent > 0))
+                ahead += len(inputs[sent])
+                sent += 1
+            outcome = self._outcome(time.monotonic() + timeout)
+            ahead -= len(inputs[done])
+            done += 1
+            yield outcome
+
+    def _run_request(self, stdin: bytes, wipe: bool) -> bytes:
+        limits, watched = self.limits, self.slot.group is None
+        header = _REQUEST.pack(
+            _RUN,
+            _WIPE if wipe else 0,
+            0,
+            len(stdin),
+            round(limits.cpu_s * 1000),
+            round(limits.wall_s * 1000),
+            limits.output_bytes,
+            4 * limits.memory_mb + 1024 if watched and limits.bounded_address_space else 0,
+            limits.memory_mb << 10 if watched else 0,
+            5 if watched else 20,
+        )
+        return header + stdin
+
+    def _outcome(self, deadline: float) -> Outcome:
+        status, flags, rss_kb, cpu_us, wall_us, stdout, stderr = self._reply(deadline)
+        return Outcome(
+            exit_code=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
+            signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
+            cpu_s=cpu_us / 1e6,
+            wall_s=wall_us / 1e6,
+            rss_kb=rss_kb,
+            stdout=stdout,
+            stderr=stderr,
+            over_cpu=bool(flags & _CPU),
+            over_wall=bool(flags & _WALL),
+            over_output=bool(flags & _OUTPUT),
+            over_memory=bool(flags & (_MEMORY | _FILES)),
+            failed=bool(flags & _FAILED),
+        )
+
+    def _reply(self, deadline: float) -> tuple[int, int, int, int, int, bytes, bytes]:
+        header = self._take(_REPLY.size, deadline)
+        status, flags, rss_kb, out_length, err_length, _, cpu_us, wall_us = _REPLY.unpack(header)
+        body = self._take(out_length + err_length, deadline)
+        return status, flags, rss_kb, cpu_us, wall_us, body[:out_length], body[out_length:]
+
+    def _send(self, data: bytes) -> None:
+        """Queue for sending; what the socket does not take now goes out while replies are awaited."""
+        self._pending += data
+        self._flush()
+
+    def _flush(self) -> None:
+        try:
+            while self._pending:
+                del self._pending[: self._socket.send(self._pending, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)]
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            raise BoxLost(f"the sandbox ended: {error}") from error
+        self._poll.modify(self._socket, select.POLLIN | (select.POLLOUT if self._pending else 0))
+
+    def _take(self, n: int, deadline: float) -> bytes:
+        while len(self._received) < n:
+            left = deadline - time.monotonic()
+            ready = self._poll.poll(max(0, left) * 1000)
+            if not ready:
+                raise BoxLost("the sandbox did not answer in time")
+            if ready[0][1] & select.POLLOUT:
+                self._flush()
+            if ready[0][1] & ~select.POLLOUT:
+                try:
+                    data = self._socket.recv(1 << 18)
+                except OSError as error:
+                    raise BoxLost(f"the sandbox ended: {error}") from error
+                if not data:
+                    raise BoxLost("the sandbox ended")
+                self._received += data
+        taken = bytes(self._received[:n])
+        del self._received[:n]
+        return taken

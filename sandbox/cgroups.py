@@ -1,0 +1,219 @@
+"""Memory, process and CPU-weight cgroups of the sandboxes, version 1 and version 2.
+
+One group for the service with one child a slot. A slot's limits are set for each program; joining is done by
+native/enter.c. Where no memory and process controller can be used, the runner's watch is the portable fallback.
+"""
+
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox.errors import SandboxError
+
+NAME = "madrl-sandbox"
+NEEDED = ("memory", "pids")
+CPU_WEIGHT = 10
+"""Of the usual 100: training and inference come first."""
+
+
+@dataclass(frozen=True)
+class SlotGroup:
+    """The groups of one slot: one directory for each v1 hierarchy, or a single v2 one."""
+
+    version: int
+    directories: dict[str, Path]
+
+    @property
+    def procs_files(self) -> list[str]:
+        """Files that a process writes "0" to in order to join."""
+        return sorted({str(path / "cgroup.procs") for path in self.directories.values()})
+
+    @property
+    def oom_counter(self) -> Path:
+        """A file with a line ``oom_kill N``."""
+        return self.directories["memory"] / ("memory.oom_control" if self.version == 1 else "memory.events")
+
+    def limit(self, memory_bytes: int, max_processes: int) -> None:
+        """Set the limits of the next program. Raises SandboxError when the kernel refuses."""
+        memory = self.directories["memory"]
+        try:
+            if self.version == 1:
+                files = [memory / "memory.limit_in_bytes", memory / "memory.memsw.limit_in_bytes"]
+                files = [file for file in files if file.exists()]
+                # The plain limit may never exceed the one with swap, so the order depends on the direction.
+                growing = memory_bytes > int(files[0].read_text())
+                for file in reversed(files) if growing else files:
+                    file.write_text(str(memory_bytes))
+            else:
+                (memory / "memory.max").write_text(str(memory_bytes))
+                _write_if_there(memory / "memory.swap.max", "0")
+            (self.directories["pids"] / "pids.max").write_text(str(max_processes))
+        except OSError as error:
+            raise SandboxError(f"cannot set the limits of {memory}: {error}") from error
+
+    def is_empty(self) -> bool:
+        """No process is left in it."""
+        return not any((path / "cgroup.procs").read_text() for path in self.directories.values())
+
+    def kill(self, timeout_s: float = 5.0) -> None:
+        """Kill what is left in it and wait until it is gone."""
+        deadline = time.monotonic() + timeout_s
+        while not self.is_empty() and time.monotonic() < deadline:
+            for path in self.directories.values():
+                for pid in (path / "cgroup.procs").read_text().split():
+                    try:
+                        os.kill(int(pid), 9)
+                    except ProcessLookupError:
+                        continue
+            time.sleep(0.01)
+
+
+@dataclass
+class Cgroups:
+    """The service's own group in each hierarchy."""
+
+    version: int
+    bases: dict[str, Path]
+    slots: list[SlotGroup] = field(default_factory=list)
+
+    def add_slot(self) -> SlotGroup:
+        """The groups of the next slot, made now."""
+        directories = {name: base / f"slot-{len(self.slots)}" for name, base in self.bases.items()}
+        for path in directories.values():
+            path.mkdir(exist_ok=True)
+        self.slots.append(SlotGroup(self.version, directories))
+        return self.slots[-1]
+
+    def remove(self) -> None:
+        """Kill whatever is left and remove the groups."""
+        for slot in self.slots:
+            slot.kill()
+        for base in set(self.bases.values()):
+            _remove_tree(base)
+
+
+def create() -> Cgroups:
+    """The service's groups below its own, with a low CPU weight.
+
+    Raises SandboxError that says why there is none: no controller, or no permission.
+    """
+    reasons = []
+    for find in (_version_2, _version_1):
+        try:
+            return find()
+        except (OSError, SandboxError) as error:
+            reasons.append(f"{find.__name__.strip('_').replace('_', ' ')}: {error}")
+    raise SandboxError("; ".join(reasons))
+
+
+def _mounts() -> list[tuple[str, str, Path, set[str]]]:
+    """(type, root within the hierarchy, mount point, super options) of every cgroup mount."""
+    found = []
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        left, _, right = line.partition(" - ")
+        kind, _, options = right.split(" ", 2)
+        if kind in ("cgroup", "cgroup2"):
+            fields = left.split()
+            found.append((kind, fields[3], Path(fields[4]), set(options.split(","))))
+    return found
+
+
+def _own_directory(root: str, mount: Path, path: str) -> Path:
+    """Where /proc/self/cgroup's ``path`` is below ``mount``, which shows the hierarchy from ``root`` on."""
+    inside = path[len(root) :] if root != "/" and path.startswith(root) else path
+    directory = mount / inside.strip("/")
+    return directory if directory.is_dir() else mount
+
+
+def _own_paths() -> dict[str, str]:
+    """Controller to our path in its hierarchy; the unified hierarchy is under the empty name."""
+    paths = {}
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        paths.update(dict.fromkeys(controllers.split(","), path))
+    return paths
+
+
+def _version_1() -> Cgroups:
+    own, bases = _own_paths(), {}
+    for controller in (*NEEDED, "cpu"):
+        mounts = [(root, at) for kind, root, at, options in _mounts() if kind == "cgroup" and controller in options]
+        if not mounts:
+            if controller in NEEDED:
+                raise SandboxError(f"no {controller} controller is mounted")
+            continue
+        bases[controller] = _own_directory(*mounts[0], own.get(controller, "/")) / f"{NAME}-{os.getpid()}"
+    for controller, base in bases.items():
+        _remove_stale(base.parent)
+        base.mkdir()
+        if controller == "cpu":
+            (base / "cpu.shares").write_text(str(1024 * CPU_WEIGHT // 100))
+    return Cgroups(1, bases)
+
+
+def _version_2() -> Cgroups:
+    mounts = [(root, at) for kind, root, at, _ in _mounts() if kind == "cgroup2"]
+    if not mounts:
+        raise SandboxError("not mounted")
+    root, mount = mounts[0]
+    own = _own_directory(root, mount, _own_paths().get("", "/"))
+    candidates = [own, *(parent for parent in own.parents if parent.is_relative_to(mount))]
+    if not set(NEEDED) <= set((mount / "cgroup.controllers").read_text().split()) and mount == own:
+        raise SandboxError(f"{mount} has no memory and pids controllers")
+    for parent in candidates:
+        if not os.access(parent, os.W_OK):
+            continue
+        _remove_stale(parent)
+        _leave_to_leaf(parent)
+        _enable(parent)
+        base = parent / f"{NAME}-{os.getpid()}"
+        base.mkdir()
+        if set(NEEDED) <= set((base / "cgroup.controllers").read_text().split()):
+            _enable(base)
+            _write_if_there(base / "cpu.weight", str(CPU_WEIGHT))
+            return Cgroups(2, dict.fromkeys(NEEDED, base))
+        base.rmdir()
+    raise SandboxError(f"no group from {own} up lets us hand out memory and pids (as root, or with Delegate=yes)")
+
+
+def _enable(group: Path) -> None:
+    for controller in (*NEEDED, "cpu"):
+        try:
+            (group / "cgroup.subtree_control").write_text(f"+{controller}")
+        except OSError:
+            continue  # whether it took is read from the child's cgroup.controllers
+
+
+def _leave_to_leaf(group: Path) -> None:
+    """A v2 group with processes of its own cannot hand out controllers: when we are alone in it, move to a child."""
+    if (group / "cgroup.procs").read_text().split() == [str(os.getpid())]:
+        leaf = group / f"{NAME}-service"
+        leaf.mkdir(exist_ok=True)
+        (leaf / "cgroup.procs").write_text("0")
+
+
+def _remove_stale(parent: Path) -> None:
+    """Groups of services that were killed."""
+    for left in parent.glob(f"{NAME}-[0-9]*"):
+        if not Path("/proc", left.name.rpartition("-")[2]).exists():
+            _remove_tree(left)
+
+
+def _remove_tree(base: Path) -> None:
+    for _ in range(100):
+        try:
+            for child in base.glob("slot-*"):
+                child.rmdir()
+            base.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _write_if_there(file: Path, text: str) -> None:
+    if file.exists():
+        file.write_text(text)

@@ -1,0 +1,106 @@
+"""What the service hands to a worker and gets back. Plain records, so that a worker imports no web framework."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+COMPILE_CPU_S = 30.0
+COMPILE_MEMORY_MB = 2048
+
+
+class TestCase(NamedTuple):
+    """One test. ``expected`` stays on the host."""
+
+    stdin: bytes
+    expected: bytes
+
+
+@dataclass(frozen=True)
+class CompileJob:
+    """Compile one program into an artifact folder."""
+
+    language: str
+    code: bytes
+    source_name: str
+    folder: str
+    """Filled, under this name, when the compilation succeeds."""
+    cpu_s: float
+    memory_mb: int
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """How a compilation ended. ``entry`` is what to run; None when it failed."""
+
+    status: str
+    """ok, error, time_limit or memory_limit."""
+    entry: str | None
+    exit_code: int | None
+    stdout: bytes
+    stderr: bytes
+    cpu_s: float
+    wall_s: float
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class RunJob:
+    """Run one compiled program on every test."""
+
+    language: str
+    folder: str
+    entry: str
+    tests: list[TestCase]
+    cpu_s: float
+    wall_s: float
+    memory_mb: int
+    mode: str = "tokens"
+    abs_tol: float = 0.0
+    rel_tol: float = 0.0
+    stop_on_first_failure: bool = True
+    keep_output: bool = False
+    """Give back what the program printed, and do not compare: /run_code."""
+    files: dict[str, bytes] = field(default_factory=dict)
+    """Put into the working directory first."""
+    fetch: list[str] = field(default_factory=list)
+    """Read from the working directory at the end."""
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """How one test ended; ``verdict`` is one of api.Verdict."""
+
+    verdict: str
+    cpu_s: float
+    wall_s: float
+    rss_kb: int
+    exit_code: int | None
+    signal: int | None
+    message: str = ""
+    stdout: bytes = b""
+    stderr: bytes = b""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Results of the tests that were run, in order, and the files asked for."""
+
+    tests: list[TestResult]
+    files: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The job could not be done, by no fault of the program."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Canary:
+    """Compile and run the language's canary program: Ran when it works, else Failed."""
+
+    language: str
+
+
+Job = CompileJob | RunJob | Canary
+Answer = Compiled | Ran | Failed

@@ -1,0 +1,298 @@
+"""From a request to its answer: the compile cache, a slot, the worker's answer in the words of the API."""
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from sandbox.api import (
+    CommandResult,
+    CompileReport,
+    JudgeRequest,
+    JudgeResponse,
+    RunCodeRequest,
+    RunCodeResponse,
+    TestReport,
+    Verdict,
+)
+from sandbox.cache import ArtifactCache
+from sandbox.errors import SandboxError
+from sandbox.jobs import COMPILE_CPU_S, COMPILE_MEMORY_MB, Answer, Compiled, CompileJob, Failed, Ran, RunJob, TestCase, TestResult
+from sandbox.languages import language_of
+from sandbox.metrics import Metrics
+from sandbox.pool import Pool, Worker
+
+MAX_CODE_BYTES = 1 << 20
+DEFAULT_MEMORY_MB = 1024
+"""SandboxFusion's -1, "no limit"."""
+CLIENT_SPARE_S = 9.0
+"""veRL's client waits for compile_timeout + run_timeout + 10 s, then gives up for good; a 504 in time it retries."""
+RUN_CODE_QUEUE_S = 8.0
+
+
+class UnknownLanguage(Exception):
+    """The request names a language that this service does not know."""
+
+
+class BadFiles(Exception):
+    """The request's files cannot be put into the working directory."""
+
+
+@dataclass
+class Asked:
+    """What was found out on the way, for the log and the metrics."""
+
+    language: str
+    compiled: Answer | None = None
+    cached: bool = False
+    ran: Answer | None = None
+    queue_s: float = 0.0
+
+
+class JudgeService:
+    """Both routes over one pool and one compile cache."""
+
+    def __init__(self, pool: Pool, cache: ArtifactCache, missing: dict[str, str], metrics: Metrics) -> None:
+        self.pool = pool
+        self.cache = cache
+        self.toolchains = pool.workers[0].toolchains
+        self.missing = missing
+        """Language to the reason why it is not served."""
+        self.metrics = metrics
+
+    def language(self, name: str) -> str:
+        """The canonical name. Raises UnknownLanguage; SandboxError for one that is not served here."""
+        language = language_of(name)
+        if language is None:
+            raise UnknownLanguage(f"unknown language {name!r}: use one of {sorted({*self.toolchains, *self.missing})}")
+        if language in self.missing:
+            raise SandboxError(f"{language} is not available on this machine: {self.missing[language]}")
+        return language
+
+    async def judge(self, request: JudgeRequest) -> tuple[JudgeResponse, Asked]:
+        """The verdict. Raises UnknownLanguage, SandboxError, Overloaded."""
+        asked = Asked(self.language(request.language))
+        tests = [TestCase(_bytes(test.input), _bytes(test.output)) for test in request.tests]
+        def job(folder: Path, entry: str) -> RunJob:
+            return RunJob(
+                language=asked.language,
+                folder=str(folder),
+                entry=entry,
+                tests=tests,
+                cpu_s=request.time_limit_s,
+                wall_s=3 * request.time_limit_s + 2,
+                memory_mb=request.memory_limit_mb,
+                mode=request.checker.mode,
+                abs_tol=request.checker.abs_tol,
+                rel_tol=request.checker.rel_tol,
+                stop_on_first_failure=request.stop_on_first_failure,
+            )
+
+        await self._compile_and_run(asked, _bytes(request.code), COMPILE_CPU_S, job, None)
+        response = _judge_response(asked, len(tests), self.toolchains[asked.language].version)
+        self._count(asked, response.verdict)
+        return response, asked
+
+    async def run_code(self, request: RunCodeRequest) -> tuple[RunCodeResponse, Asked]:
+        """SandboxFusion's answer. Raises UnknownLanguage, BadFiles, SandboxError, Overloaded."""
+        started = time.monotonic()
+        asked = Asked(self.language(request.language))
+        files = {_inside(path): _decoded(path, content) for path, content in request.files.items() if content is not None}
+        memory_mb = request.memory_limit_MB if request.memory_limit_MB > 0 else DEFAULT_MEMORY_MB
+
+        def job(folder: Path, entry: str) -> RunJob:
+            patience_s = request.compile_timeout + request.run_timeout + CLIENT_SPARE_S - (time.monotonic() - started)
+            return RunJob(
+                language=asked.language,
+                folder=str(folder),
+                entry=entry,
+                tests=[TestCase(_bytes(request.stdin or ""), b"")],
+                cpu_s=request.run_timeout,
+                wall_s=max(1.0, min(3 * request.run_timeout + 2, patience_s)),
+                memory_mb=memory_mb,
+                keep_output=True,
+                files=files,
+                fetch=[_inside(path) for path in request.fetch_files],
+            )
+
+        compile_cpu_s = min(request.compile_timeout, COMPILE_CPU_S)
+        await self._compile_and_run(asked, _bytes(request.code), compile_cpu_s, job, RUN_CODE_QUEUE_S)
+        response = _run_code_response(asked)
+        verdict = asked.ran.tests[0].verdict if isinstance(asked.ran, Ran) else ("CE" if asked.ran is None else "IE")
+        self._count(asked, "IE" if response.status == "SandboxError" else verdict)
+        return response, asked
+
+    async def _compile_and_run(
+        self, asked: Asked, code: bytes, compile_cpu_s: float, job: Callable[[Path, str], RunJob], patience_s: float | None
+    ) -> None:
+        """Fills in ``asked``. One slot is held from compiling to the last test; nobody holds one to wait for another's
+        compilation."""
+        if len(code) > MAX_CODE_BYTES:
+            asked.compiled = Compiled("error", None, None, b"", b"the source is larger than 1 MiB", 0, 0)
+            return
+        toolchain = self.toolchains[asked.language]
+        parts = [toolchain.fingerprint.encode(), str(compile_cpu_s).encode(), code]
+        key = hashlib.sha256(b"\0".join(parts)).hexdigest()
+        while asked.compiled is None:
+            with self.cache.use(key) as entry:
+                asked.cached = not entry.claim()
+                if not asked.cached:
+                    with self.cache.compiling(key, entry):
+                        async with self._slot(asked, patience_s) as worker:
+                            name = toolchain.source_name(code.decode("utf-8", "surrogatepass"))
+                            compilation = CompileJob(
+                                asked.language, code, name, str(entry.folder), compile_cpu_s, COMPILE_MEMORY_MB
+                            )
+                            asked.compiled = await worker.do(compilation)
+                            self.cache.fill(key, entry, asked.compiled)
+                            await _run(asked, worker, entry.folder, job)
+                else:
+                    asked.compiled = await asyncio.shield(entry.result)
+                    if isinstance(asked.compiled, Compiled) and asked.compiled.entry is not None:
+                        async with self._slot(asked, patience_s) as worker:
+                            await _run(asked, worker, entry.folder, job)
+
+    @asynccontextmanager
+    async def _slot(self, asked: Asked, patience_s: float | None) -> AsyncIterator[Worker]:
+        arrived = time.monotonic()
+        async with self.pool.slot(patience_s) as worker:
+            asked.queue_s = time.monotonic() - arrived
+            yield worker
+
+    def _count(self, asked: Asked, verdict: str) -> None:
+        m, language = self.metrics, asked.language
+        m.verdicts.labels(language, verdict).inc()
+        m.cache.labels(language, "hit" if asked.cached else "miss").inc()
+        m.cache_bytes.set(self.cache.size_bytes)
+        if isinstance(asked.compiled, Compiled) and not asked.cached:
+            m.cpu.labels(language, "compile").inc(asked.compiled.cpu_s)
+        if isinstance(asked.ran, Ran):
+            m.tests.labels(language).inc(len(asked.ran.tests))
+            m.cpu.labels(language, "run").inc(sum(test.cpu_s for test in asked.ran.tests))
+
+
+async def _run(asked: Asked, worker: Worker, folder: Path, job: Callable[[Path, str], RunJob]) -> None:
+    if isinstance(asked.compiled, Compiled) and asked.compiled.entry is not None:
+        asked.ran = await worker.do(job(folder, asked.compiled.entry))
+
+
+def _judge_response(asked: Asked, total: int, toolchain: str) -> JudgeResponse:
+    compiled, ran = asked.compiled, asked.ran
+    problem = next((part for part in (compiled, ran) if isinstance(part, Failed)), None)
+    if problem is not None or compiled is None:
+        message = problem.message if problem else "not compiled"
+        return JudgeResponse(
+            verdict=Verdict.IE, passed=0, total=total, first_failed=None, compile=None, tests=[],
+            toolchain=toolchain, message=message,
+        )  # fmt: skip
+    assert isinstance(compiled, Compiled)
+    tests = ran.tests if isinstance(ran, Ran) else []
+    failed = next((index for index, test in enumerate(tests) if test.verdict != "AC"), None)
+    verdict = Verdict.CE if compiled.entry is None else Verdict.AC if failed is None else Verdict(tests[failed].verdict)
+    report = CompileReport(
+        status=compiled.status,  # type: ignore[arg-type]
+        exit_code=compiled.exit_code,
+        stdout=_text(compiled.stdout),
+        stderr=_text(compiled.stderr),
+        cpu_s=compiled.cpu_s,
+        wall_s=compiled.wall_s,
+        cached=asked.cached,
+    )
+    return JudgeResponse(
+        verdict=verdict,
+        passed=sum(test.verdict == "AC" for test in tests),
+        total=total,
+        first_failed=failed,
+        compile=report,
+        tests=[_test_report(test) for test in tests],
+        toolchain=toolchain,
+        message="" if failed is None else tests[failed].message,
+    )
+
+
+def _test_report(test: TestResult) -> TestReport:
+    return TestReport(
+        verdict=Verdict(test.verdict),
+        cpu_s=test.cpu_s,
+        wall_s=test.wall_s,
+        rss_kb=test.rss_kb,
+        exit_code=test.exit_code,
+        signal=test.signal,
+        message=test.message,
+    )
+
+
+INTERPRETED = ("python", "javascript")
+"""Languages without a compilation in SandboxFusion's eyes: a syntax error is a failed run there."""
+
+
+def _run_code_response(asked: Asked) -> RunCodeResponse:
+    compiled, ran = asked.compiled, asked.ran
+    pod = os.environ.get("MY_POD_NAME")
+    problem = next((part for part in (compiled, ran) if isinstance(part, Failed)), None)
+    if problem is not None or not isinstance(compiled, Compiled):
+        message = problem.message if problem else "not compiled"
+        return RunCodeResponse(status="SandboxError", message=message, executor_pod_name=pod)
+    compilation = CommandResult(
+        status="TimeLimitExceeded" if compiled.status == "time_limit" else "Finished",
+        execution_time=compiled.wall_s,
+        return_code=compiled.exit_code if compiled.exit_code is not None else 1,
+        stdout=_text(compiled.stdout),
+        stderr=_text(compiled.stderr),
+    )
+    if compiled.entry is None:
+        interpreted = asked.language in INTERPRETED
+        return RunCodeResponse(
+            status="Failed",
+            compile_result=None if interpreted else compilation,
+            run_result=compilation if interpreted else None,
+            executor_pod_name=pod,
+        )
+    assert isinstance(ran, Ran)
+    test = ran.tests[0]
+    notes = {"MLE": "memory limit exceeded", "OLE": "output limit exceeded"}
+    run = CommandResult(
+        status="TimeLimitExceeded" if test.verdict == "TLE" else "Finished",
+        execution_time=test.wall_s,
+        return_code=None if test.verdict == "TLE" else test.exit_code if test.signal is None else -test.signal,
+        stdout=_text(test.stdout),
+        stderr=_text(test.stderr),
+    )
+    return RunCodeResponse(
+        status="Success" if test.verdict == "AC" else "Failed",
+        message=notes.get(test.verdict, ""),
+        compile_result=None if asked.language in INTERPRETED else compilation,
+        run_result=run,
+        executor_pod_name=pod,
+        files={path: base64.b64encode(content).decode() for path, content in ran.files.items()},
+    )
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _inside(path: str) -> str:
+    """A path of the request, which must stay in the working directory. Raises BadFiles."""
+    parts = PurePosixPath(path)
+    if parts.is_absolute() or ".." in parts.parts or not parts.parts or len(path.encode()) > 1000 or "\0" in path:
+        raise BadFiles(f"file {path[:200]!r}: use a relative path inside the working directory")
+    return str(parts)
+
+
+def _decoded(path: str, content: str) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True)
+    except binascii.Error as error:
+        raise BadFiles(f"file {path[:200]!r} is not base64: {error}") from error
+

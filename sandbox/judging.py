@@ -1,0 +1,229 @@
+"""Compiling and judging one program in sandboxes. Everything here blocks; a worker process does one job at a time.
+
+The rule for a lost sandbox: it is tried once more in a new one; when that is lost too, the language's canary program
+decides. The canary works, so it was the program (RE, or MLE when memory did it); it fails, so it is us (IE). A program
+can therefore not choose IE for itself.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from sandbox.box import Box, Limits, Outcome, Slot
+from sandbox.checkers import compare
+from sandbox.errors import BoxLost, SandboxError
+from sandbox.jobs import Answer, Canary, Compiled, CompileJob, Failed, Job, Ran, RunJob, TestCase, TestResult
+from sandbox.languages import CANARIES, CANARY_INPUT, CANARY_OUTPUT, OUTPUT, SOURCES, Toolchain
+
+ARTIFACT_BYTES = 64 << 20
+COMPILER_OUTPUT_BYTES = 64 << 10
+MESSAGE_BYTES = 2000
+CANARY_LIMIT_S = 20.0
+
+
+class Judge:
+    """One worker's hands: a slot and the toolchains."""
+
+    def __init__(self, slot: Slot, toolchains: dict[str, Toolchain]) -> None:
+        self.slot = slot
+        self.toolchains = toolchains
+
+    def do(self, job: Job) -> Answer:
+        """The answer to one job; Failed for what is our fault."""
+        try:
+            if isinstance(job, Canary):
+                self.canary(job.language)
+                return Ran([])
+            return self.compile(job) if isinstance(job, CompileJob) else self.run(job)
+        except SandboxError as error:
+            return Failed(str(error))
+
+    # ---- compiling
+
+    def compile(self, job: CompileJob) -> Compiled:
+        """Compile, and fill the artifact folder when it succeeds. Raises SandboxError for what is our fault."""
+        for attempt in (1, 2):
+            try:
+                return self._compile_once(job)
+            except BoxLost as error:
+                if attempt == 2:
+                    self._blame(job.language, error)
+                    return Compiled("memory_limit", None, None, b"", f"the compiler's sandbox ended: {error}".encode(), 0, 0)
+        raise AssertionError("unreachable")
+
+    def _compile_once(self, job: CompileJob) -> Compiled:
+        toolchain = self.toolchains[job.language]
+        command = [part.replace("{source}", job.source_name) for part in toolchain.compile_command]
+        limits = Limits(job.cpu_s, 3 * job.cpu_s + 2, job.memory_mb, output_bytes=4 << 20)
+        script = ["/bin/sh", "-c", f'mkdir -p {OUTPUT} && cd {SOURCES} && exec "$@"', "sh", *command]
+        with Box(self.slot, toolchain.compile_view, limits, script) as box:
+            box.put(f"{SOURCES}/{job.source_name}", job.code)
+            outcome = next(box.run([b""]))
+            files = box.get(OUTPUT, ARTIFACT_BYTES) if _failure(outcome) is None else None
+        stderr = (outcome.stderr + outcome.stdout)[:COMPILER_OUTPUT_BYTES]
+
+        def report(status: str, entry: str | None, message: str = "", size: int = 0) -> Compiled:
+            said = stderr + (b"\n" if stderr and message else b"") + message.encode()
+            return Compiled(status, entry, outcome.exit_code, b"", said, outcome.cpu_s, outcome.wall_s, size)
+
+        if outcome.failed:
+            raise BoxLost("the runner could not start the compiler")
+        if outcome.over_memory:
+            return report("memory_limit", None, "the compiler ran out of memory")
+        if outcome.over_cpu or outcome.over_wall:
+            return report("time_limit", None, "the compiler ran out of time")
+        if _failure(outcome) is not None:
+            return report("error", None, "the compiler printed too much" if outcome.over_output else "")
+        if files is None:
+            return report("error", None, f"the compiled program is larger than {ARTIFACT_BYTES >> 20} MiB")
+        files = {name.removeprefix(OUTPUT + "/"): content for name, content in files.items()}
+        try:
+            entry = toolchain.entry(files)
+        except (KeyError, StopIteration) as error:
+            return report("error", None, str(error.args[0]) if error.args else "the compiler left no program")
+        if toolchain.name == "python":
+            files["main.py"] = job.code
+        _write_artifact(Path(job.folder), files)
+        return report("ok", entry, size=sum(map(len, files.values())))
+
+    # ---- running
+
+    def run(self, job: RunJob) -> Ran:
+        """Run every test, or those up to the first failure. Raises SandboxError for what is our fault."""
+        results: list[TestResult] = []
+        files: dict[str, bytes] = {}
+        lost_before = False
+        while len(results) < len(job.tests):
+            try:
+                for result in self._run_from(job, len(results), files):
+                    results.append(result)
+                    lost_before = False
+                    if result.verdict != "AC" and job.stop_on_first_failure:
+                        return Ran(results, files)
+            except BoxLost as error:
+                out_of_memory = self._killed_for_memory
+                if not (lost_before or out_of_memory):
+                    lost_before = True
+                    continue
+                if not out_of_memory:
+                    self._blame(job.language, error)
+                lost_before = False
+                verdict = "MLE" if out_of_memory else "RE"
+                results.append(TestResult(verdict, 0.0, 0.0, 0, None, 9, "the program took its sandbox down with it"))
+                if job.stop_on_first_failure:
+                    break
+        return Ran(results, files)
+
+    def _run_from(self, job: RunJob, first: int, files: dict[str, bytes]) -> Iterator[TestResult]:
+        """Results from test ``first`` on, in one sandbox. Raises BoxLost."""
+        toolchain = self.toolchains[job.language]
+        limits = Limits(
+            job.cpu_s,
+            job.wall_s,
+            job.memory_mb + toolchain.memory_overhead_mb,
+            bounded_address_space=toolchain.bounded_address_space,
+        )
+        view = toolchain.run_view
+        view = type(view)(binds=(*view.binds, (job.folder, "/box")), environment=view.environment)
+        before = self._oom_kills()
+        self._killed_for_memory = False
+        tests = job.tests[first:]
+        try:
+            with Box(self.slot, view, limits, toolchain.run_argv(job.entry, job.memory_mb)) as box:
+                for path, content in job.files.items():
+                    box.put(path, content)
+                for test, outcome in zip(tests, box.run([test.stdin for test in tests]), strict=True):
+                    if outcome.failed:
+                        raise BoxLost("the runner could not start the program")
+                    yield self._judge(job, toolchain, test, outcome)
+                for name in job.fetch:
+                    found = box.get(name, ARTIFACT_BYTES) or {}
+                    if name in found:
+                        files[name] = found[name]
+        except BoxLost:
+            self._killed_for_memory = self._oom_kills() > before
+            raise
+
+    _killed_for_memory = False
+
+    def _oom_kills(self) -> int:
+        if self.slot.group is None:
+            return 0
+        lines = self.slot.group.oom_counter.read_text().splitlines()
+        return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+    def _judge(self, job: RunJob, toolchain: Toolchain, test: TestCase, outcome: Outcome) -> TestResult:
+        failure = _failure(outcome)
+        message = ""
+        if failure is None and not job.keep_output:
+            difference = compare(job.mode, outcome.stdout, test.expected, job.abs_tol, job.rel_tol)
+            failure, message = (None, "") if difference is None else ("WA", difference)
+        elif failure is not None:
+            if failure == "RE" and toolchain.out_of_memory.encode() in outcome.stderr:
+                failure = "MLE"
+            message = outcome.stderr[-MESSAGE_BYTES:].decode(errors="replace")
+        return TestResult(
+            verdict=failure or "AC",
+            cpu_s=outcome.cpu_s,
+            wall_s=outcome.wall_s,
+            rss_kb=outcome.rss_kb,
+            exit_code=outcome.exit_code,
+            signal=outcome.signal,
+            message=message,
+            stdout=outcome.stdout if job.keep_output else b"",
+            stderr=outcome.stderr if job.keep_output else b"",
+        )
+
+    # ---- whose fault
+
+    def _blame(self, language: str, error: BoxLost) -> None:
+        """Returns when the program must be to blame. Raises SandboxError when the canary fails as well."""
+        try:
+            self.canary(language)
+        except SandboxError as canary:
+            raise SandboxError(f"{error}; and the canary fails too: {canary}") from error
+
+    def canary(self, language: str) -> None:
+        """Compile and run the language's canary. Raises SandboxError that says what it did instead."""
+        with tempfile.TemporaryDirectory(prefix="canary-", dir=self.slot.scratch) as scratch:
+            Path(scratch).chmod(0o755)
+            source = CANARIES[language]
+            name = self.toolchains[language].source_name(source)
+            folder = f"{scratch}/box"
+            compiled = self._compile_once(CompileJob(language, source.encode(), name, folder, CANARY_LIMIT_S, 1024))
+            if compiled.entry is None:
+                raise SandboxError(f"cannot compile: {compiled.stderr.decode(errors='replace').strip()[-300:]}")
+            test = TestCase(CANARY_INPUT.encode(), CANARY_OUTPUT.encode())
+            job = RunJob(language, folder, compiled.entry, [test], CANARY_LIMIT_S, 3 * CANARY_LIMIT_S, 256)
+            result = next(self._run_from(job, 0, {}))
+            if result.verdict != "AC":
+                raise SandboxError(f"{result.verdict} instead of AC: {result.message.strip()[-300:]}")
+
+
+def _failure(outcome: Outcome) -> str | None:
+    """The verdict of a run that did not end well; None when it did."""
+    if outcome.over_memory:
+        return "MLE"
+    if outcome.over_output:
+        return "OLE"
+    if outcome.over_cpu or outcome.over_wall:
+        return "TLE"
+    return None if outcome.exit_code == 0 else "RE"
+
+
+def _write_artifact(folder: Path, files: dict[str, bytes]) -> None:
+    """Under a temporary name, then renamed. Readable by every sandbox, writable by none."""
+    making = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
+    try:
+        for name, content in files.items():
+            file = making / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+            file.chmod(0o555)
+        for directory, _, _ in os.walk(making):
+            os.chmod(directory, 0o755)  # noqa: PTH101
+        making.rename(folder)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)

@@ -1,0 +1,299 @@
+"""The five languages: what each needs on the machine, how it is compiled and how it is run.
+
+Compiling and running both happen in a sandbox; the preparations here (a precompiled header, a class-data archive, Go's
+standard library) run outside once, on our own input, and are kept in the state folder under the toolchain's version.
+"""
+
+import hashlib
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox.backends import View
+from sandbox.classfile import main_class
+from sandbox.errors import ToolchainMissing
+from sandbox.state import built
+
+SOURCES, OUTPUT = "/tmp/src", "/tmp/out"
+"""Where the compiler reads and writes, in its sandbox. What it leaves in OUTPUT becomes the artifact, seen at /box."""
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A language that works on this machine."""
+
+    name: str
+    version: str
+    compile_command: tuple[str, ...]
+    """Run in SOURCES; "{source}" stands for the source file's name."""
+    run_command: tuple[str, ...] | None
+    """"{memory_mb}" and "{entry}" are filled in; None: the Python zygote."""
+    memory_overhead_mb: int
+    """What the runtime itself takes, on top of the program's limit."""
+    compile_view: View = field(default_factory=View)
+    run_view: View = field(default_factory=View)
+    bounded_address_space: bool = False
+    out_of_memory: str = "\0"
+    """What the runtime writes to stderr when it runs into its own memory limit."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with anything that can change what a compilation gives."""
+        return hashlib.sha256(repr((self.version, self.compile_command)).encode()).hexdigest()
+
+    def source_name(self, code: str) -> str:
+        """The name that the source must have for the compiler to take it."""
+        return SOURCE_NAMES[self.name](code)
+
+    def entry(self, files: Mapping[str, bytes]) -> str:
+        """What to run of the compiled files: a file name, or Java's main class. Raises KeyError when there is none."""
+        if self.name == "java":
+            return main_class(files)
+        return next(name for name in files if name.startswith("main"))
+
+    def run_argv(self, entry: str, memory_mb: int) -> list[str] | None:
+        """The program's argument vector."""
+        if self.run_command is None:
+            return None
+        return [part.format(memory_mb=memory_mb, entry=entry) for part in self.run_command]
+
+
+_JAVA_TOKEN = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/|[{}]'
+    r"|\bpublic\s+(?:(?:abstract|final|sealed|strictfp|static|non-sealed)\s+)*(?:class|interface|enum|record)\s+(\w+)",
+    re.DOTALL,
+)
+
+
+def _java_source(code: str) -> str:
+    """The public top-level type names the file, and javac insists."""
+    depth = 0
+    for token in _JAVA_TOKEN.finditer(code):
+        depth += {"{": 1, "}": -1}.get(token[0], 0)
+        if depth == 0 and token[1]:
+            return f"{token[1]}.java" if len(token[1].encode()) < 200 else "Main.java"
+    return "Main.java"
+
+
+_ES_MODULE = re.compile(r"^\s*(?:import\s+[\w*{'\"]|export\s+(?:default|const|function|class|let|var|\{))", re.MULTILINE)
+
+
+def _javascript_source(code: str) -> str:
+    """An ES module when it imports like one; a program that calls require() is CommonJS, as in a plain .js file."""
+    return "main.mjs" if _ES_MODULE.search(code) and "require(" not in code else "main.js"
+
+
+SOURCE_NAMES = {
+    "python": lambda code: "main.py",
+    "cpp": lambda code: "main.cpp",
+    "java": _java_source,
+    "go": lambda code: "main.go",
+    "javascript": _javascript_source,
+}
+
+ALIASES = {
+    "python": ("py", "python3"),
+    "cpp": ("c++", "cc", "cxx", "c"),
+    "java": (),
+    "go": ("golang",),
+    "javascript": ("js", "node", "nodejs"),
+}
+
+CANARIES = {
+    "python": "print(sum(map(int, input().split())))",
+    "cpp": "#include <bits/stdc++.h>\nint main() { long long a, b; std::cin >> a >> b; std::cout << a + b << std::endl; }",
+    "java": "import java.util.*;\npublic class Canary { public static void main(String[] args) {\n"
+    "Scanner in = new Scanner(System.in); System.out.println(in.nextLong() + in.nextLong()); } }",
+    "go": 'package main\nimport ("bufio"; "fmt"; "os"; "sort"; "strings"; "strconv"; "math")\nfunc main() {\n'
+    "var a, b int; fmt.Fscan(bufio.NewReader(os.Stdin), &a, &b); sort.Ints([]int{b, a})\n"
+    'fmt.Println(strings.TrimSpace(strconv.Itoa(a + b + int(math.Sqrt(0))))) }',
+    "javascript": "const [a, b] = require('fs').readFileSync('/dev/stdin', 'utf8').split(' ').map(Number)\n"
+    "console.log(a + b)",
+}
+"""Adds two numbers. Proves at start, and when a sandbox is lost, that the language works here."""
+CANARY_INPUT, CANARY_OUTPUT = "40 2\n", "42"
+
+
+def language_of(name: str) -> str | None:
+    """The canonical name of a language or an alias of it, in any case; None when there is none."""
+    name = name.lower()
+    return next((language for language, aliases in ALIASES.items() if name == language or name in aliases), None)
+
+
+def _find(tool: str, package: str) -> Path:
+    path = shutil.which(tool, path="/usr/bin:/usr/local/bin:/usr/local/go/bin:/bin")
+    if path is None:
+        raise ToolchainMissing(f"{tool} is not installed: apt-get install {package}")
+    return Path(path).resolve()
+
+
+def _output(*command: str | Path, environment: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=600, env={"PATH": "/usr/bin:/bin", **(environment or {})}
+    )
+    if done.returncode:
+        raise ToolchainMissing(f"{' '.join(map(str, command))} failed: {(done.stderr or done.stdout).strip()[-300:]}")
+    return done.stdout or done.stderr
+
+
+def _outside_system(path: Path) -> tuple[tuple[str, str], ...]:
+    """A bind for a tool that is not in the system's own folders."""
+    seen = path.is_relative_to("/usr") and not path.is_relative_to("/usr/local")
+    return () if seen else ((str(path), str(path)),)
+
+
+def python(state: Path) -> Toolchain:
+    """The system's interpreter: one in a home folder or a virtual environment is out of a jailed user's reach."""
+    if not Path("/usr/bin/python3").exists():
+        raise ToolchainMissing("/usr/bin/python3 is not installed: apt-get install python3")
+    compiler = (
+        "import marshal, sys, traceback\n"
+        "try:\n"
+        "    code = compile(open('main.py', 'rb').read(), '/box/main.py', 'exec', dont_inherit=True)\n"
+        "except BaseException as error:\n"
+        "    sys.exit(''.join(traceback.format_exception_only(error))[:20000])\n"
+        f"marshal.dump(code, open('{OUTPUT}/main.bin', 'wb'))\n"
+    )
+    return Toolchain(
+        name="python",
+        version=_output("/usr/bin/python3", "--version").strip(),
+        compile_command=("/usr/bin/python3", "-I", "-S", "-c", compiler),
+        run_command=None,
+        memory_overhead_mb=32,
+        run_view=View(environment={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}),
+        bounded_address_space=True,
+        out_of_memory="MemoryError",
+    )
+
+
+def cpp(state: Path) -> Toolchain:
+    """Statically linked: starting such a program costs half of starting a dynamic one."""
+    compiler = str(_find("g++", "g++"))
+    flags = ("-std=gnu++20", "-O2", "-w")
+    version = _output(compiler, "--version").splitlines()[0]
+
+    def precompile(folder: Path) -> None:
+        (folder / "bits").mkdir()
+        (folder / "source.h").write_text("#include <bits/stdc++.h>\n")
+        preprocessed = _output(compiler, *flags, "-E", "-H", folder / "source.h", "-o", "/dev/null")
+        header = next(line.split(" ", 1)[1] for line in preprocessed.splitlines() if line.endswith("bits/stdc++.h"))
+        _output(compiler, *flags, "-x", "c++-header", header, "-o", folder / "bits/stdc++.h.gch")
+
+    headers = built(state, "cpp", (version, *flags), precompile)
+    linker = ("-fuse-ld=gold",) if shutil.which("ld.gold", path="/usr/bin") else ()
+    return Toolchain(
+        name="cpp",
+        version=version,
+        compile_command=(
+            compiler, *flags, "-I/pch", "-fmax-errors=20", "-fdiagnostics-color=never", *linker, "-static",
+            "{source}", "-o", f"{OUTPUT}/main",
+        ),
+        run_command=("/box/main",),
+        memory_overhead_mb=8,
+        compile_view=View(binds=(("/usr/include", "/usr/include"), (str(headers), "/pch"))),
+        bounded_address_space=True,
+        out_of_memory="std::bad_alloc",
+    )  # fmt: skip
+
+
+def java(state: Path) -> Toolchain:
+    """The compiler starts from an archive of its own classes, at a third of its usual cost."""
+    home = _find("javac", "default-jdk-headless").parent.parent
+    jvm = (f"{home}/bin/java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto")
+    javac = ("-XX:TieredStopAtLevel=1", "-Xmx768m", "-Xss16m", "-m", "jdk.compiler/com.sun.tools.javac.Main")
+    options = ("-proc:none", "-nowarn", "-XDuseUnsharedTable", "-encoding", "UTF-8", "-Xmaxerrs", "20")
+    version = _output(f"{home}/bin/java", "-version").splitlines()[0]
+
+    def archive(folder: Path) -> None:
+        (folder / "Canary.java").write_text(CANARIES["java"])
+        _output(*jvm, f"-XX:ArchiveClassesAtExit={folder}/javac.jsa", *javac, *options, "-d", folder, folder / "Canary.java")
+
+    classes = built(state, "java", (version, *javac, *options), archive)
+    binds = [(str(path), str(path)) for path in Path("/etc").glob("java-*") if path.is_dir()]
+    if home.is_relative_to("/usr/local") or not home.is_relative_to("/usr"):
+        binds.append((str(home), str(home)))
+    return Toolchain(
+        name="java",
+        version=version,
+        compile_command=(
+            *jvm, "-XX:SharedArchiveFile=/cds/javac.jsa", "-Xlog:disable", *javac, *options,
+            "-d", OUTPUT, "{source}",
+        ),
+        run_command=(*jvm, "-Xss64m", "-Xmx{memory_mb}m", "-cp", "/box", "{entry}"),
+        memory_overhead_mb=256,
+        compile_view=View(binds=(*binds, (str(classes), "/cds"))),
+        run_view=View(binds=tuple(binds)),
+        out_of_memory="java.lang.OutOfMemoryError",
+    )  # fmt: skip
+
+
+def go(state: Path) -> Toolchain:
+    """The compiler and the linker called by themselves: ``go build`` spends ten times that on looking around."""
+    binary = _find("go", "golang-go")
+    root, version, architecture = _output(binary, "env", "GOROOT", "GOVERSION", "GOARCH", environment={"HOME": "/tmp"}).split()
+    tools = f"{_output(binary, 'env', 'GOTOOLDIR', environment={'HOME': '/tmp'}).strip()}"
+
+    def standard_library(folder: Path) -> None:
+        """Since Go 1.20 it comes as source only: compile it once, and say where each package's result lies."""
+        (folder / "importcfg").touch()
+        if Path(root, "pkg", f"linux_{architecture}", "fmt.a").exists():
+            return
+        listing = "{{if .Export}}{{.ImportPath}} {{.Export}}{{end}}"
+        environment = {
+            "HOME": "/tmp", "GOCACHE": str(folder / "cache"), "GOFLAGS": "-trimpath", "CGO_ENABLED": "0",
+            "GO111MODULE": "off", "GOTOOLCHAIN": "local",
+        }  # fmt: skip
+        lines = _output(binary, "list", "-export", "-f", listing, "std", environment=environment).splitlines()
+        (folder / "pkg").mkdir()
+        config = []
+        for line in lines:
+            package, _, file = line.partition(" ")
+            if file:
+                name = f"{package.replace('/', '+')}.a"
+                shutil.copyfile(file, folder / "pkg" / name)
+                config.append(f"packagefile {package}=/go/pkg/{name}\n")
+        (folder / "importcfg").write_text("".join(config))
+        shutil.rmtree(folder / "cache")
+
+    library = built(state, "go", (version, tools), standard_library)
+    imports = "-importcfg /go/importcfg" if (library / "importcfg").stat().st_size else ""
+    script = (
+        f"{tools}/compile -p main -complete -pack {imports} -o /tmp/main.o {{source}}"
+        f" && {tools}/link -s -w {imports} -o {OUTPUT}/main /tmp/main.o"
+    )
+    binds = (*_outside_system(Path(root)), (str(library), "/go"))
+    return Toolchain(
+        name="go",
+        version=version,
+        compile_command=("/bin/sh", "-c", script),
+        run_command=("/box/main",),
+        memory_overhead_mb=32,
+        compile_view=View(binds=binds, environment={"GOROOT": root, "GOMAXPROCS": "2"}),
+        run_view=View(),
+        out_of_memory="out of memory",
+    )
+
+
+def javascript(state: Path) -> Toolchain:
+    """Node. The check finds syntax errors, as a compiler would."""
+    node = _find("node", "nodejs")
+    binds = _outside_system(node)
+    if Path("/usr/share/nodejs").is_dir():  # where Debian keeps some of node's built-in modules
+        binds = (*binds, ("/usr/share/nodejs", "/usr/share/nodejs"))
+    return Toolchain(
+        name="javascript",
+        version=f"node {_output(node, '--version').strip()}",
+        compile_command=("/bin/sh", "-c", f"{node} --check {{source}} && cp {{source}} {OUTPUT}/"),
+        run_command=(str(node), "--max-old-space-size={memory_mb}", "--stack-size=50000", "/box/{entry}"),
+        memory_overhead_mb=128,
+        compile_view=View(binds=binds),
+        run_view=View(binds=binds),
+        out_of_memory="heap out of memory",
+    )
+
+
+LANGUAGES = {"python": python, "cpp": cpp, "java": java, "go": go, "javascript": javascript}
+"""Each finds its toolchain and prepares it below the state folder, or raises ToolchainMissing."""

@@ -1,0 +1,476 @@
+/* The runner: process 1 of a sandbox. It takes requests from the host over a socket and, for each test, starts the
+ * program, feeds it, watches it and reports what it did. It never sees an expected output.
+ *
+ * Built twice from this file: as a static program, which execs the test program, and (-DZYGOTE) as a library that
+ * zygote.py loads, where serve() returns in a forked child with the standard streams in place and Python goes on.
+ *
+ * What holds here:
+ *  - the socket is unreachable to the program (close-on-exec, and this process is not dumpable), so a result cannot be
+ *    forged; a program that closes, floods or hangs its streams meets a limit below;
+ *  - process 1 of a PID namespace cannot be signalled from inside it, and kill(-1) from it is atomic against fork;
+ *  - after each test every process is dead and reaped, and every writable file is gone before the next.
+ * Requests and replies are structs in host byte order: both ends are on one machine. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RUN = 1, PUT = 2, GET = 3 };
+enum { WIPE = 1 };                                       /* request flags */
+enum { WALL = 1, CPU = 2, OUTPUT = 4, MEMORY = 8, FILES = 16, FAILED = 32 }; /* reply flags */
+
+#define STDERR_KEPT (64u << 10)
+#define MAX_INODES 65536u
+#define MAX_FETCHED 4096
+
+struct request {
+  uint32_t op, flags, path_len, data_len;
+  uint32_t cpu_ms, wall_ms, output_max, address_space_mb;
+  uint32_t rss_max_kb, tick_ms; /* rss_max_kb 0: a memory cgroup does it */
+};
+struct reply {
+  int32_t status; /* as wait(2) gives it */
+  uint32_t flags, rss_kb, out_len, err_len, reserved;
+  uint64_t cpu_us, wall_us;
+};
+
+static int ctl, proc_fd, oom_fd;
+static uint64_t oom_kills;
+#ifndef ZYGOTE
+static char **program;
+#endif
+static const char *const writable[] = {"/tmp", "/dev/shm"};
+
+static uint64_t now_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+static int receive(void *buffer, size_t n) {
+  for (char *p = buffer; n;) {
+    ssize_t k = read(ctl, p, n);
+    if (k < 0 && errno == EINTR) continue;
+    if (k <= 0) return -1;
+    p += k, n -= (size_t)k;
+  }
+  return 0;
+}
+
+static int reply_with(struct reply *r, const char *out, const char *err) {
+  struct iovec parts[3] = {{r, sizeof *r}, {(void *)out, r->out_len}, {(void *)err, r->err_len}};
+  struct msghdr m = {.msg_iov = parts, .msg_iovlen = 3};
+  while (m.msg_iovlen) {
+    ssize_t k = sendmsg(ctl, &m, MSG_NOSIGNAL);
+    if (k < 0 && errno == EINTR) continue;
+    if (k < 0) return -1;
+    for (; m.msg_iovlen && (size_t)k >= m.msg_iov->iov_len; m.msg_iov++, m.msg_iovlen--) k -= (ssize_t)m.msg_iov->iov_len;
+    if (m.msg_iovlen) {
+      m.msg_iov->iov_base = (char *)m.msg_iov->iov_base + k;
+      m.msg_iov->iov_len -= (size_t)k;
+    }
+  }
+  return 0;
+}
+
+/* A buffer that grows, and is given back when it has grown large. */
+struct buffer {
+  char *data;
+  size_t len, cap;
+};
+
+static int reserve(struct buffer *b, size_t more) {
+  if (b->len + more <= b->cap) return 0;
+  size_t cap = b->cap ? b->cap : 64u << 10;
+  while (cap < b->len + more) cap *= 2;
+  char *data = realloc(b->data, cap);
+  if (!data) return -1;
+  b->data = data, b->cap = cap;
+  return 0;
+}
+
+static void reset(struct buffer *b) {
+  if (b->len) memset(b->data, 0, b->len); /* a zygote's child could read what the last test left here */
+  b->len = 0;
+  if (b->cap > 1u << 20) free(b->data), b->data = NULL, b->cap = 0;
+}
+
+static int append(struct buffer *b, const void *data, size_t n) {
+  if (reserve(b, n)) return -1;
+  memcpy(b->data + b->len, data, n);
+  b->len += n;
+  return 0;
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------------- */
+
+/* Empties the directory however deep it goes, without recursion or long paths: a subdirectory's own subdirectories are
+ * first moved up beside it. The program is dead, so nothing moves under us. */
+static void empty_directory(const char *path) {
+  int top = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (top < 0) return;
+  DIR *list = fdopendir(top);
+  unsigned moved = 0;
+  for (int again = 1; again && list;) {
+    again = 0;
+    rewinddir(list);
+    for (struct dirent *e; (e = readdir(list));) {
+      if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+      if (!unlinkat(top, e->d_name, 0)) continue;
+      fchmodat(top, e->d_name, 0700, 0);
+      int sub = openat(top, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+      if (sub < 0) continue;
+      DIR *inner = fdopendir(sub);
+      for (struct dirent *f; inner && (f = readdir(inner));) {
+        if (!strcmp(f->d_name, ".") || !strcmp(f->d_name, "..")) continue;
+        if (!unlinkat(sub, f->d_name, 0)) continue;
+        char name[32];
+        snprintf(name, sizeof name, ".moved-%d-%u", getpid(), moved++);
+        fchmodat(sub, f->d_name, 0700, 0); /* moving a directory rewrites its "..": it must be writable */
+        renameat(sub, f->d_name, top, name);
+        again = 1;
+      }
+      if (inner) closedir(inner);
+      if (unlinkat(top, e->d_name, AT_REMOVEDIR)) again = again || errno == ENOTEMPTY;
+    }
+    if (moved > 10 * MAX_INODES) break;
+  }
+  if (list) closedir(list);
+}
+
+static uint64_t inodes_used(const char *path) {
+  struct statvfs s;
+  return statvfs(path, &s) ? 0 : (uint64_t)(s.f_files - s.f_ffree);
+}
+
+static uint64_t kb_used(const char *path) {
+  struct statvfs s;
+  return statvfs(path, &s) ? 0 : (uint64_t)(s.f_blocks - s.f_bfree) * s.f_frsize / 1024;
+}
+
+static void wipe(void) {
+  for (size_t i = 0; i < sizeof writable / sizeof *writable; i++) {
+    chmod(writable[i], 01777);
+    if (inodes_used(writable[i]) > 1) empty_directory(writable[i]);
+  }
+}
+
+static int put_file(const char *path, const char *data, size_t n) {
+  char parent[4096];
+  snprintf(parent, sizeof parent, "%s", path);
+  for (char *slash = strchr(parent + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    mkdir(parent, 0755);
+    *slash = '/';
+  }
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+  if (fd < 0) return -1;
+  while (n) {
+    ssize_t k = write(fd, data, n);
+    if (k <= 0) break;
+    data += k, n -= (size_t)k;
+  }
+  return close(fd) || n ? -1 : 0;
+}
+
+/* Appends every regular file at or under `path` as (u32 path length, u32 size, path, bytes), in `limit` bytes. */
+static int get_files(const char *path, size_t limit, struct buffer *into, int *left) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  struct stat s;
+  if (fd < 0) return -1;
+  if (fstat(fd, &s)) goto bad;
+  if (S_ISDIR(s.st_mode)) {
+    DIR *list = fdopendir(fd);
+    if (!list) goto bad;
+    int failed = 0;
+    for (struct dirent *e; !failed && (e = readdir(list));) {
+      char child[4096];
+      if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+      if (snprintf(child, sizeof child, "%s/%s", path, e->d_name) >= (int)sizeof child) failed = -1;
+      else failed = get_files(child, limit, into, left);
+    }
+    closedir(list);
+    return failed;
+  }
+  uint32_t head[2] = {(uint32_t)strlen(path), (uint32_t)s.st_size};
+  if (!S_ISREG(s.st_mode) || --*left < 0 || into->len + (size_t)s.st_size + head[0] + sizeof head > limit) goto bad;
+  if (append(into, head, sizeof head) || append(into, path, head[0]) || reserve(into, head[1])) goto bad;
+  for (size_t got = 0; got < head[1];) {
+    ssize_t k = read(fd, into->data + into->len, head[1] - got);
+    if (k <= 0) goto bad;
+    got += (size_t)k, into->len += (size_t)k;
+  }
+  close(fd);
+  return 0;
+bad:
+  close(fd);
+  return -1;
+}
+
+/* ---- watching ------------------------------------------------------------------------------------------------- */
+
+struct usage {
+  uint64_t cpu_us, rss_kb;
+};
+
+static size_t read_at(int dir, const char *name, char *into, size_t cap) {
+  int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? -1 : read(fd, into, cap - 1);
+  if (fd >= 0) close(fd);
+  into[n < 0 ? 0 : n] = 0;
+  return n < 0 ? 0 : (size_t)n;
+}
+
+/* Proportional set size, which counts a page shared by k processes 1/k in each; resident size where it is hidden. */
+static uint64_t pss_kb(const char *pid, uint64_t resident_kb) {
+  char name[64], text[1024];
+  snprintf(name, sizeof name, "%.20s/smaps_rollup", pid);
+  read_at(proc_fd, name, text, sizeof text);
+  char *line = strstr(text, "\nPss:");
+  return line ? strtoull(line + 5, NULL, 10) : resident_kb;
+}
+
+/* CPU time and memory of every process in the sandbox but this one; zombies keep theirs until they are reaped. */
+static struct usage measure(int precise) {
+  struct usage sum = {0, 0};
+  static uint64_t tick_us, page_kb;
+  if (!tick_us) tick_us = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK), page_kb = (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
+  int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *list = fd < 0 ? NULL : fdopendir(fd);
+  for (struct dirent *e; list && (e = readdir(list));) {
+    if (e->d_name[0] < '0' || e->d_name[0] > '9' || atoi(e->d_name) == 1 || atoi(e->d_name) == getpid()) continue;
+    char name[64], text[1024];
+    snprintf(name, sizeof name, "%.20s/stat", e->d_name);
+    if (!read_at(proc_fd, name, text, sizeof text)) continue;
+    char *p = strrchr(text, ')');
+    unsigned long long v[22] = {0};
+    if (!p) continue;
+    p += 2;
+    for (int i = 0; i < 22 && p; i++) {
+      v[i] = strtoull(p, NULL, 10);
+      if ((p = strchr(p, ' '))) p++;
+    }
+    sum.cpu_us += (v[11] + v[12] + v[13] + v[14]) * tick_us; /* utime stime cutime cstime */
+    sum.rss_kb += precise ? pss_kb(e->d_name, v[21] * page_kb) : v[21] * page_kb;
+  }
+  if (list) closedir(list);
+  return sum;
+}
+
+/* The kernel killed for memory in this sandbox since the last call, says its cgroup's own counter. */
+static int out_of_memory(void) {
+  char text[512];
+  ssize_t n = oom_fd < 0 ? -1 : pread(oom_fd, text, sizeof text - 1, 0);
+  if (n < 0) return 0;
+  text[n] = 0;
+  char *line = strstr(text, "oom_kill ");
+  uint64_t kills = line ? strtoull(line + 9, NULL, 10) : oom_kills, before = oom_kills;
+  oom_kills = kills;
+  return kills > before;
+}
+
+static uint32_t over_a_limit(const struct request *q) {
+  if (out_of_memory()) return MEMORY;
+  struct usage u = measure(0);
+  if (u.cpu_us > q->cpu_ms * 1000ull) return CPU;
+  uint64_t files_kb = 0;
+  for (size_t i = 0; i < sizeof writable / sizeof *writable; i++) {
+    if (inodes_used(writable[i]) > MAX_INODES) return FILES;
+    if (q->rss_max_kb) files_kb += kb_used(writable[i]);
+  }
+  if (q->rss_max_kb && u.rss_kb + files_kb > q->rss_max_kb && measure(1).rss_kb + files_kb > q->rss_max_kb)
+    return MEMORY;
+  return 0;
+}
+
+/* Reads what there is into `b`; beyond `keep` bytes it is read and dropped. Returns 0 at end of file, -1 for "later". */
+static ssize_t drain(int fd, struct buffer *b, size_t keep, uint64_t *total) {
+  static char chunk[64u << 10];
+  ssize_t k = read(fd, chunk, sizeof chunk);
+  if (k > 0) {
+    size_t room = b->len < keep ? keep - b->len : 0;
+    append(b, chunk, (size_t)k < room ? (size_t)k : room);
+    *total += (uint64_t)k;
+  }
+  return k;
+}
+
+static void limit(int what, rlim_t value) {
+  struct rlimit r = {value, value};
+  setrlimit(what, &r);
+}
+
+static void become_the_program(const struct request *q, int in, int out, int err) {
+  dup2(in, 0), dup2(out, 1), dup2(err, 2);
+  syscall(SYS_close_range, 3u, ~0u, 0u);
+  limit(RLIMIT_CPU, (q->cpu_ms + 999) / 1000 + 1); /* a backstop for each process; the watch below counts them all */
+  if (q->address_space_mb) limit(RLIMIT_AS, (rlim_t)q->address_space_mb << 20);
+}
+
+/* A regular file: many JavaScript programs open /dev/stdin again by name, which a pipe of another user would refuse. */
+static int stdin_file(const char *data, size_t n) {
+  int fd = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+  if (fd < 0) return -1;
+  while (n) {
+    ssize_t k = write(fd, data, n);
+    if (k <= 0) {
+      close(fd);
+      return -1;
+    }
+    data += k, n -= (size_t)k;
+  }
+  lseek(fd, 0, SEEK_SET);
+  return fd;
+}
+
+/* One test. Returns 1 in the child of a zygote, else 0 with the reply and the streams filled in; -1: the host is gone. */
+static int run(const struct request *q, const char *data, struct reply *r, struct buffer *out, struct buffer *err) {
+  int po[2], pe[2], in = stdin_file(data, q->data_len);
+  if (in < 0 || pipe2(po, O_CLOEXEC) || pipe2(pe, O_CLOEXEC)) {
+    r->flags = FAILED;
+    return 0;
+  }
+  uint64_t start = now_us(), totals[2] = {0, 0};
+#ifdef ZYGOTE
+  pid_t child = fork();
+#else
+  pid_t child = vfork();
+#endif
+  if (child == 0) {
+    become_the_program(q, in, po[1], pe[1]);
+#ifdef ZYGOTE
+    prctl(PR_SET_DUMPABLE, 1); /* or it could not open its own /proc/self/fd */
+    return 1;
+#else
+    execv(program[0], program);
+    _exit(127);
+#endif
+  }
+  close(in), close(po[1]), close(pe[1]);
+  fcntl(po[0], F_SETFL, O_NONBLOCK), fcntl(pe[0], F_SETFL, O_NONBLOCK);
+  int pidfd = child < 0 ? -1 : (int)syscall(SYS_pidfd_open, child, 0);
+  if (pidfd < 0) r->flags = FAILED;
+  struct pollfd watched[4] = {{pidfd, POLLIN, 0}, {po[0], POLLIN, 0}, {pe[0], POLLIN, 0}, {ctl, 0, 0}};
+  uint64_t deadline = start + q->wall_ms * 1000ull, tick = start + q->tick_ms * 1000ull, t = start;
+  int host_gone = 0;
+  while (!r->flags && !host_gone) {
+    uint64_t next = tick < deadline ? tick : deadline;
+    int n = poll(watched, 4, next > t ? (int)((next - t + 999) / 1000) : 0);
+    if (n < 0) continue;
+    for (int i = 1; i <= 2; i++)
+      if (watched[i].revents && drain(watched[i].fd, i == 1 ? out : err, i == 1 ? q->output_max : STDERR_KEPT, &totals[i - 1]) == 0)
+        watched[i].fd = -1;
+    if (totals[0] > q->output_max || totals[1] > q->output_max) r->flags |= OUTPUT;
+    if (watched[0].revents) break;
+    if (watched[3].revents) host_gone = 1;
+    t = now_us();
+    if (t >= deadline) r->flags |= WALL;
+    else if (t >= tick) r->flags |= over_a_limit(q), tick = t + q->tick_ms * 1000ull;
+  }
+  kill(-1, SIGKILL);
+  r->wall_us = now_us() - start;
+  for (;;) {
+    int status;
+    struct rusage u;
+    pid_t dead = wait4(-1, &status, 0, &u);
+    if (dead < 0 && errno == EINTR) continue;
+    if (dead < 0) break;
+    if (dead == child) r->status = status, r->rss_kb = (uint32_t)u.ru_maxrss;
+    r->cpu_us += (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000u + (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+  }
+  /* Everything is dead, so what is in the pipes is all there is. Not "until end of file": a write end may live on in a
+   * message between dead sockets until the kernel collects it. */
+  for (int i = 1; i <= 2; i++)
+    while (watched[i].fd >= 0 && totals[i - 1] <= q->output_max &&
+           drain(watched[i].fd, i == 1 ? out : err, i == 1 ? q->output_max : STDERR_KEPT, &totals[i - 1]) > 0) continue;
+  if (totals[0] > q->output_max || totals[1] > q->output_max) r->flags |= OUTPUT;
+  if (r->cpu_us > q->cpu_ms * 1000ull) r->flags |= CPU;
+  if (out_of_memory()) r->flags |= MEMORY;
+  close(po[0]), close(pe[0]);
+  if (pidfd >= 0) close(pidfd);
+  r->out_len = (uint32_t)out->len, r->err_len = (uint32_t)err->len;
+  return host_gone ? -1 : 0;
+}
+
+/* Serves requests until the host closes the socket. Returns 1 in a zygote's child, 0 at the end. */
+int serve(void) {
+  static struct buffer data, out, err;
+  struct request q;
+  char path[4096];
+  while (!receive(&q, sizeof q)) {
+    struct reply r = {0};
+    if (q.path_len >= sizeof path || receive(path, q.path_len)) return 0;
+    path[q.path_len] = 0;
+    reset(&data), reset(&out), reset(&err);
+    if (reserve(&data, q.data_len ? q.data_len : 1) || receive(data.data, q.data_len)) return 0;
+    if (q.flags & WIPE) wipe();
+    if (q.op == RUN) {
+      int done = run(&q, data.data, &r, &out, &err);
+      if (done) return done > 0;
+    } else if (q.op == PUT) {
+      if (put_file(path, data.data, q.data_len)) r.flags = FAILED;
+    } else if (q.op == GET) {
+      int left = MAX_FETCHED;
+      if (get_files(path, q.output_max, &out, &left)) r.flags = FAILED, out.len = 0;
+      r.out_len = (uint32_t)out.len;
+    }
+    if (reply_with(&r, out.data, err.data)) return 0;
+  }
+  return 0;
+}
+
+/* Sets this process up: the filter from `filter_fd` applies to it and to all that it starts. Says hello when ready. */
+int prepare(int ctl_fd, int filter_fd, int oom_counter_fd, int max_processes, int stack_mb, int file_mb) {
+  static struct sock_filter code[4096];
+  ctl = ctl_fd;
+  oom_fd = oom_counter_fd;
+  fcntl(ctl, F_SETFD, FD_CLOEXEC);
+  if (oom_fd >= 0) fcntl(oom_fd, F_SETFD, FD_CLOEXEC);
+  out_of_memory();
+  prctl(PR_SET_DUMPABLE, 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 1); /* for a backend that keeps process 1 for itself */
+  proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ssize_t n = pread(filter_fd, code, sizeof code, 0);
+  close(filter_fd);
+  struct sock_fprog filter = {(unsigned short)((size_t)n / sizeof *code), code};
+  if (n <= 0 || proc_fd < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) return -1;
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_NOFILE, 256);
+  limit(RLIMIT_NPROC, (rlim_t)max_processes);
+  limit(RLIMIT_STACK, (rlim_t)stack_mb << 20);
+  limit(RLIMIT_FSIZE, (rlim_t)file_mb << 20);
+  limit(RLIMIT_MSGQUEUE, 0);
+  limit(RLIMIT_MEMLOCK, 1u << 20);
+  return send(ctl, "!", 1, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+#ifndef ZYGOTE
+int main(int argc, char **argv) {
+  if (argc < 8) return 2;
+  program = argv + 7;
+  if (prepare(atoi(argv[1]), atoi(argv[2]), atoi(argv[3]), atoi(argv[4]), atoi(argv[5]), atoi(argv[6]))) {
+    perror("runner");
+    return 1;
+  }
+  return serve();
+}
+#endif

@@ -1,0 +1,143 @@
+"""The worker processes, one a slot, and the bounded queue in front of them."""
+
+import asyncio
+import pickle
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from sandbox.box import GRACE_S, Slot
+from sandbox.jobs import COMPILE_CPU_S, Answer, Failed, Job, RunJob
+from sandbox.languages import Toolchain
+from sandbox.worker import HEADER, pack
+
+PACKAGE_ROOT = Path(__file__).parent.parent
+
+
+class Overloaded(Exception):
+    """The queue is full, or it took too long."""
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__(f"too many programs are waiting: try again in {retry_after_s} s, or another replica")
+        self.retry_after_s = retry_after_s
+
+
+class Worker:
+    """One worker process. Started again when it dies; the job that it had is tried once more."""
+
+    def __init__(self, slot: Slot, toolchains: dict[str, Toolchain]) -> None:
+        self.slot = slot
+        self.toolchains = toolchains
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Start the process and hand it its slot and toolchains."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "sandbox.worker",
+                str(theirs.fileno()),
+                pass_fds=(theirs.fileno(),),
+                stdin=asyncio.subprocess.DEVNULL,
+                cwd=PACKAGE_ROOT,
+            )
+        self._reader, self._writer = await asyncio.open_connection(sock=ours)
+        self._writer.write(pack((self.slot, self.toolchains)))
+
+    async def do(self, job: Job) -> Answer:
+        """The answer to a job; Failed when the worker dies on it twice."""
+        for attempt in (1, 2):
+            try:
+                return await asyncio.wait_for(self._ask(job), _patience_s(job))
+            except (OSError, EOFError, asyncio.IncompleteReadError, TimeoutError) as error:
+                await self.stop()
+                await self.start()
+                if attempt == 2:
+                    return Failed(f"the worker died: {type(error).__name__} {error}")
+        raise AssertionError("unreachable")
+
+    async def _ask(self, job: Job) -> Answer:
+        self._writer.write(pack(job))
+        await self._writer.drain()
+        head = await self._reader.readexactly(HEADER.size)
+        answer: Answer = pickle.loads(await self._reader.readexactly(HEADER.unpack(head)[0]))
+        return answer
+
+    async def stop(self) -> None:
+        """End the process and everything in its slot."""
+        if self._process is None:
+            return
+        self._writer.close()
+        try:
+            await asyncio.wait_for(self._process.wait(), 2)
+        except TimeoutError:
+            self._process.kill()
+            await self._process.wait()
+        if self.slot.group:
+            await asyncio.to_thread(self.slot.group.kill)
+
+
+def _patience_s(job: Job) -> float:
+    """Longer than a worker that keeps its own limits can take, lost sandboxes and canaries included."""
+    walls = job.wall_s * len(job.tests) if isinstance(job, RunJob) else 3 * COMPILE_CPU_S + 2
+    return 2 * (walls + GRACE_S) + 300
+
+
+class Pool:
+    """Slots, handed out first come, first served to at most ``queue_size`` that wait."""
+
+    def __init__(self, workers: list[Worker], queue_size: int) -> None:
+        self.workers = workers
+        self.queue_size = queue_size
+        self.admitted = 0
+        """Requests in the service: those that run and those that wait."""
+        self._idle: asyncio.Queue[Worker] = asyncio.Queue()
+        self._busy_s = 1.0
+        for worker in workers:
+            self._idle.put_nowait(worker)
+
+    @property
+    def waiting(self) -> int:
+        """Requests that have no slot yet."""
+        return max(0, self.admitted - self.busy)
+
+    @property
+    def busy(self) -> int:
+        """Slots in use."""
+        return len(self.workers) - self._idle.qsize()
+
+    @asynccontextmanager
+    async def admission(self) -> AsyncIterator[None]:
+        """A place in the service. Raises Overloaded when it is full."""
+        if self.admitted >= len(self.workers) + self.queue_size:
+            raise self.overloaded()
+        self.admitted += 1
+        try:
+            yield
+        finally:
+            self.admitted -= 1
+
+    @asynccontextmanager
+    async def slot(self, patience_s: float | None = None) -> AsyncIterator[Worker]:
+        """A worker of one's own. Raises Overloaded when none gets free in ``patience_s``."""
+        try:
+            async with asyncio.timeout(patience_s):
+                worker = await self._idle.get()
+        except TimeoutError:
+            raise self.overloaded() from None
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            yield worker
+        finally:
+            self._busy_s += 0.1 * (loop.time() - started - self._busy_s)
+            self._idle.put_nowait(worker)
+
+    def overloaded(self) -> Overloaded:
+        """With an estimate of when half of the queue will be through."""
+        half = 0.5 * self.waiting * self._busy_s / len(self.workers)
+        return Overloaded(min(30, max(1, round(half))))

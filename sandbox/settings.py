@@ -1,0 +1,39 @@
+"""The service's settings, as its command line gives them."""
+
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+class Protection(StrEnum):
+    """How well a machine lets us hold a program, weakest first."""
+
+    WEAK = "weak"
+    """firejail: no private user namespace, the runner is not process 1."""
+    PORTABLE = "portable"
+    """bubblewrap, system-call filter, rlimits; memory by the runner's watch every 5 ms instead of a cgroup."""
+    FULL = "full"
+    """bubblewrap, system-call filter, memory and process cgroups."""
+
+    def at_least(self, other: "Protection") -> bool:
+        """Whether this level gives what ``other`` gives."""
+        order = list(Protection)
+        return order.index(self) >= order.index(other)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One service."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    slots: int = os.cpu_count() or 1
+    queue_size: int = 1024
+    backend: str = "bubblewrap"
+    require: Protection = Protection.PORTABLE
+    state_dir: Path | None = None
+    cgroups: bool = True
+    cache_mb: int = 2048
+    drain_s: float = 60.0
+    max_body_mb: int = 256
