@@ -15,7 +15,7 @@ from sandbox import cgroups, state
 from sandbox.backends import BACKENDS
 from sandbox.box import Slot
 from sandbox.cache import ArtifactCache
-from sandbox.errors import SandboxError, ToolchainMissing
+from sandbox.errors import SandboxError, ToolchainMissingError
 from sandbox.jobs import Canary, Failed
 from sandbox.judge_service import JudgeService
 from sandbox.languages import LANGUAGES, Toolchain
@@ -67,7 +67,9 @@ def parse(arguments: Sequence[str] | None) -> Settings:
     parser.add_argument("--state-dir", type=Path, default=state.default_state_folder(), help="kept between runs")
     parser.add_argument("--cache-mb", type=int, default=default.cache_mb, help="disk space for compiled programs")
     parser.add_argument("--max-body-mb", type=int, default=default.max_body_mb, help="largest request")
-    parser.add_argument("--drain-s", type=float, default=default.drain_s, help="after SIGTERM, time for running requests")
+    parser.add_argument(
+        "--drain-s", type=float, default=default.drain_s, help="after SIGTERM, time for running requests"
+    )
     values = parser.parse_args(arguments)
     if not 1 <= values.slots <= MAX_SLOTS:
         parser.error(f"--slots {values.slots}: 1 to {MAX_SLOTS}")
@@ -139,7 +141,7 @@ def find_toolchains(folder: Path) -> tuple[dict[str, Toolchain], dict[str, str]]
     for name, find in LANGUAGES.items():
         try:
             found[name] = find(folder)
-        except ToolchainMissing as error:
+        except ToolchainMissingError as error:
             missing[name] = str(error)
     return found, missing
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from sandbox.backends import BACKENDS, View
 from sandbox.cgroups import SlotGroup
-from sandbox.errors import BoxLost, SandboxError
+from sandbox.errors import BoxLostError, SandboxError
 
 _REQUEST = struct.Struct("=10I")
 _REPLY = struct.Struct("=i5I2Q")
@@ -128,7 +128,7 @@ class Box:
         self._poll.register(self._socket, select.POLLIN)
         try:
             self._take(1, time.monotonic() + HELLO_TIMEOUT_S)
-        except BoxLost as error:
+        except BoxLostError as error:
             self.__exit__()
             raise SandboxError(f"the sandbox did not start: {self._said() or error}") from error
         return self
@@ -165,13 +165,13 @@ class Box:
         return self._last_words.decode(errors="replace").strip()
 
     def put(self, path: str, content: bytes) -> None:
-        """Write a file inside. Raises BoxLost."""
+        """Write a file inside. Raises BoxLostError."""
         self._send(_REQUEST.pack(_PUT, 0, len(path.encode()), len(content), *[0] * 6) + path.encode() + content)
         if self._reply(time.monotonic() + GRACE_S)[1] & _FAILED:
-            raise BoxLost(f"could not write {path!r} in the sandbox")
+            raise BoxLostError(f"could not write {path!r} in the sandbox")
 
     def get(self, path: str, limit_bytes: int) -> dict[str, bytes] | None:
-        """Every regular file at or under ``path``; None when there is none, or too much. Raises BoxLost."""
+        """Every regular file at or under ``path``; None when there is none, or too much. Raises BoxLostError."""
         name = path.encode()
         self._send(_REQUEST.pack(_GET, 0, len(name), 0, 0, 0, limit_bytes, 0, 0, 0) + name)
         _, flags, _, _, _, blob, _ = self._reply(time.monotonic() + GRACE_S)
@@ -186,7 +186,7 @@ class Box:
         return files
 
     def run(self, inputs: Sequence[bytes], wipe_first: bool = False) -> Iterator[Outcome]:
-        """Run the program once on each input, in order, each with nothing left of the one before. Raises BoxLost."""
+        """Run the program once on each input, in order, with nothing left of the one before. Raises BoxLostError."""
         sent = done = ahead = 0
         timeout = self.limits.wall_s + GRACE_S
         while done < len(inputs):
@@ -250,7 +250,7 @@ class Box:
         except BlockingIOError:
             pass
         except OSError as error:
-            raise BoxLost(f"the sandbox ended: {error}") from error
+            raise BoxLostError(f"the sandbox ended: {error}") from error
         self._poll.modify(self._socket, select.POLLIN | (select.POLLOUT if self._pending else 0))
 
     def _take(self, n: int, deadline: float) -> bytes:
@@ -258,16 +258,16 @@ class Box:
             left = deadline - time.monotonic()
             ready = self._poll.poll(max(0, left) * 1000)
             if not ready:
-                raise BoxLost("the sandbox did not answer in time")
+                raise BoxLostError("the sandbox did not answer in time")
             if ready[0][1] & select.POLLOUT:
                 self._flush()
             if ready[0][1] & ~select.POLLOUT:
                 try:
                     data = self._socket.recv(1 << 18)
                 except OSError as error:
-                    raise BoxLost(f"the sandbox ended: {error}") from error
+                    raise BoxLostError(f"the sandbox ended: {error}") from error
                 if not data:
-                    raise BoxLost("the sandbox ended")
+                    raise BoxLostError("the sandbox ended")
                 self._received += data
         taken = bytes(self._received[:n])
         del self._received[:n]

@@ -9,17 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.jobs import Compiled, Failed
+from sandbox.jobs import Compiled
 
 MAX_ENTRIES = 20_000
 
 
 @dataclass
 class Entry:
-    """One program. ``folder`` is filled once ``result`` is done and ok; None: whoever compiled it gave up, ask again."""
+    """One program. ``folder`` is filled once ``result`` is ok; a result of None: its compilation was given up, ask again."""
 
     folder: Path
-    result: "asyncio.Future[Compiled | Failed | None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    result: "asyncio.Future[Compiled | None]" = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
     claimed: bool = False
     users: int = 0
     size_bytes: int = 0
@@ -61,12 +63,12 @@ class ArtifactCache:
         finally:
             self.fill(key, entry, None)
 
-    def fill(self, key: str, entry: Entry, result: Compiled | Failed | None) -> None:
+    def fill(self, key: str, entry: Entry, result: Compiled | None) -> None:
         """Tell everybody who waits, once. Only what the compiler said is kept."""
         if entry.result.done():
             return
         entry.result.set_result(result)
-        if not isinstance(result, Compiled):
+        if result is None:
             self._entries.pop(key, None)
         else:
             entry.size_bytes = result.size_bytes + len(result.stderr)

@@ -5,9 +5,9 @@ class SandboxError(Exception):
     """The service cannot do what was asked, for a reason of its own; the message names it and the remedy."""
 
 
-class ToolchainMissing(SandboxError):
+class ToolchainMissingError(SandboxError):
     """A language has no compiler or interpreter here; the message names the Debian package."""
 
 
-class BoxLost(SandboxError):
+class BoxLostError(SandboxError):
     """A sandbox ended while it was in use. Who is to blame is decided by judging.py, with a canary."""

@@ -1,7 +1,9 @@
 """What the service hands to a worker and gets back. Plain records, so that a worker imports no web framework."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+CompileStatus = Literal["ok", "error", "time_limit", "memory_limit"]
 
 COMPILE_CPU_S = 30.0
 COMPILE_MEMORY_MB = 2048
@@ -31,8 +33,7 @@ class CompileJob:
 class Compiled:
     """How a compilation ended. ``entry`` is what to run; None when it failed."""
 
-    status: str
-    """ok, error, time_limit or memory_limit."""
+    status: CompileStatus
     entry: str | None
     exit_code: int | None
     stdout: bytes

@@ -23,7 +23,18 @@ from sandbox.api import (
 )
 from sandbox.cache import ArtifactCache
 from sandbox.errors import SandboxError
-from sandbox.jobs import COMPILE_CPU_S, COMPILE_MEMORY_MB, Answer, Compiled, CompileJob, Failed, Ran, RunJob, TestCase, TestResult
+from sandbox.jobs import (
+    COMPILE_CPU_S,
+    COMPILE_MEMORY_MB,
+    Answer,
+    Compiled,
+    CompileJob,
+    Failed,
+    Ran,
+    RunJob,
+    TestCase,
+    TestResult,
+)
 from sandbox.languages import language_of
 from sandbox.metrics import Metrics
 from sandbox.pool import Pool, Worker
@@ -36,11 +47,11 @@ CLIENT_SPARE_S = 9.0
 RUN_CODE_QUEUE_S = 8.0
 
 
-class UnknownLanguage(Exception):
+class UnknownLanguageError(Exception):
     """The request names a language that this service does not know."""
 
 
-class BadFiles(Exception):
+class BadFilesError(Exception):
     """The request's files cannot be put into the working directory."""
 
 
@@ -67,18 +78,21 @@ class JudgeService:
         self.metrics = metrics
 
     def language(self, name: str) -> str:
-        """The canonical name. Raises UnknownLanguage; SandboxError for one that is not served here."""
+        """The canonical name. Raises UnknownLanguageError; SandboxError for one that is not served here."""
         language = language_of(name)
         if language is None:
-            raise UnknownLanguage(f"unknown language {name!r}: use one of {sorted({*self.toolchains, *self.missing})}")
+            raise UnknownLanguageError(
+                f"unknown language {name!r}: use one of {sorted({*self.toolchains, *self.missing})}"
+            )
         if language in self.missing:
             raise SandboxError(f"{language} is not available on this machine: {self.missing[language]}")
         return language
 
     async def judge(self, request: JudgeRequest) -> tuple[JudgeResponse, Asked]:
-        """The verdict. Raises UnknownLanguage, SandboxError, Overloaded."""
+        """The verdict. Raises UnknownLanguageError, SandboxError, OverloadedError."""
         asked = Asked(self.language(request.language))
         tests = [TestCase(_bytes(test.input), _bytes(test.output)) for test in request.tests]
+
         def job(folder: Path, entry: str) -> RunJob:
             return RunJob(
                 language=asked.language,
@@ -100,10 +114,12 @@ class JudgeService:
         return response, asked
 
     async def run_code(self, request: RunCodeRequest) -> tuple[RunCodeResponse, Asked]:
-        """SandboxFusion's answer. Raises UnknownLanguage, BadFiles, SandboxError, Overloaded."""
+        """SandboxFusion's answer. Raises UnknownLanguageError, BadFilesError, SandboxError, OverloadedError."""
         started = time.monotonic()
         asked = Asked(self.language(request.language))
-        files = {_inside(path): _decoded(path, content) for path, content in request.files.items() if content is not None}
+        files = {
+            _inside(path): _decoded(path, content) for path, content in request.files.items() if content is not None
+        }
         memory_mb = request.memory_limit_MB if request.memory_limit_MB > 0 else DEFAULT_MEMORY_MB
 
         def job(folder: Path, entry: str) -> RunJob:
@@ -129,7 +145,12 @@ class JudgeService:
         return response, asked
 
     async def _compile_and_run(
-        self, asked: Asked, code: bytes, compile_cpu_s: float, job: Callable[[Path, str], RunJob], patience_s: float | None
+        self,
+        asked: Asked,
+        code: bytes,
+        compile_cpu_s: float,
+        job: Callable[[Path, str], RunJob],
+        patience_s: float | None,
     ) -> None:
         """Fills in ``asked``. One slot is held from compiling to the last test; nobody holds one to wait for another's
         compilation."""
@@ -150,7 +171,8 @@ class JudgeService:
                                 asked.language, code, name, str(entry.folder), compile_cpu_s, COMPILE_MEMORY_MB
                             )
                             asked.compiled = await worker.do(compilation)
-                            self.cache.fill(key, entry, asked.compiled)
+                            if isinstance(asked.compiled, Compiled):
+                                self.cache.fill(key, entry, asked.compiled)
                             await _run(asked, worker, entry.folder, job)
                 else:
                     asked.compiled = await asyncio.shield(entry.result)
@@ -196,7 +218,7 @@ def _judge_response(asked: Asked, total: int, toolchain: str) -> JudgeResponse:
     failed = next((index for index, test in enumerate(tests) if test.verdict != "AC"), None)
     verdict = Verdict.CE if compiled.entry is None else Verdict.AC if failed is None else Verdict(tests[failed].verdict)
     report = CompileReport(
-        status=compiled.status,  # type: ignore[arg-type]
+        status=compiled.status,
         exit_code=compiled.exit_code,
         stdout=_text(compiled.stdout),
         stderr=_text(compiled.stderr),
@@ -283,10 +305,10 @@ def _text(data: bytes) -> str:
 
 
 def _inside(path: str) -> str:
-    """A path of the request, which must stay in the working directory. Raises BadFiles."""
+    """A path of the request, which must stay in the working directory. Raises BadFilesError."""
     parts = PurePosixPath(path)
     if parts.is_absolute() or ".." in parts.parts or not parts.parts or len(path.encode()) > 1000 or "\0" in path:
-        raise BadFiles(f"file {path[:200]!r}: use a relative path inside the working directory")
+        raise BadFilesError(f"file {path[:200]!r}: use a relative path inside the working directory")
     return str(parts)
 
 
@@ -294,5 +316,4 @@ def _decoded(path: str, content: str) -> bytes:
     try:
         return base64.b64decode(content, validate=True)
     except binascii.Error as error:
-        raise BadFiles(f"file {path[:200]!r} is not base64: {error}") from error
-
+        raise BadFilesError(f"file {path[:200]!r} is not base64: {error}") from error

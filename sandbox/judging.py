@@ -13,8 +13,20 @@ from pathlib import Path
 
 from sandbox.box import Box, Limits, Outcome, Slot
 from sandbox.checkers import compare
-from sandbox.errors import BoxLost, SandboxError
-from sandbox.jobs import Answer, Canary, Compiled, CompileJob, Failed, Job, Ran, RunJob, TestCase, TestResult
+from sandbox.errors import BoxLostError, SandboxError
+from sandbox.jobs import (
+    Answer,
+    Canary,
+    Compiled,
+    CompileJob,
+    CompileStatus,
+    Failed,
+    Job,
+    Ran,
+    RunJob,
+    TestCase,
+    TestResult,
+)
 from sandbox.languages import CANARIES, CANARY_INPUT, CANARY_OUTPUT, OUTPUT, SOURCES, Toolchain
 
 ARTIFACT_BYTES = 64 << 20
@@ -47,10 +59,12 @@ class Judge:
         for attempt in (1, 2):
             try:
                 return self._compile_once(job)
-            except BoxLost as error:
+            except BoxLostError as error:
                 if attempt == 2:
                     self._blame(job.language, error)
-                    return Compiled("memory_limit", None, None, b"", f"the compiler's sandbox ended: {error}".encode(), 0, 0)
+                    return Compiled(
+                        "memory_limit", None, None, b"", f"the compiler's sandbox ended: {error}".encode(), 0, 0
+                    )
         raise AssertionError("unreachable")
 
     def _compile_once(self, job: CompileJob) -> Compiled:
@@ -64,12 +78,12 @@ class Judge:
             files = box.get(OUTPUT, ARTIFACT_BYTES) if _failure(outcome) is None else None
         stderr = (outcome.stderr + outcome.stdout)[:COMPILER_OUTPUT_BYTES]
 
-        def report(status: str, entry: str | None, message: str = "", size: int = 0) -> Compiled:
+        def report(status: CompileStatus, entry: str | None, message: str = "", size: int = 0) -> Compiled:
             said = stderr + (b"\n" if stderr and message else b"") + message.encode()
             return Compiled(status, entry, outcome.exit_code, b"", said, outcome.cpu_s, outcome.wall_s, size)
 
         if outcome.failed:
-            raise BoxLost("the runner could not start the compiler")
+            raise BoxLostError("the runner could not start the compiler")
         if outcome.over_memory:
             return report("memory_limit", None, "the compiler ran out of memory")
         if outcome.over_cpu or outcome.over_wall:
@@ -102,7 +116,7 @@ class Judge:
                     lost_before = False
                     if result.verdict != "AC" and job.stop_on_first_failure:
                         return Ran(results, files)
-            except BoxLost as error:
+            except BoxLostError as error:
                 out_of_memory = self._killed_for_memory
                 if not (lost_before or out_of_memory):
                     lost_before = True
@@ -117,7 +131,7 @@ class Judge:
         return Ran(results, files)
 
     def _run_from(self, job: RunJob, first: int, files: dict[str, bytes]) -> Iterator[TestResult]:
-        """Results from test ``first`` on, in one sandbox. Raises BoxLost."""
+        """Results from test ``first`` on, in one sandbox. Raises BoxLostError."""
         toolchain = self.toolchains[job.language]
         limits = Limits(
             job.cpu_s,
@@ -136,13 +150,13 @@ class Judge:
                     box.put(path, content)
                 for test, outcome in zip(tests, box.run([test.stdin for test in tests]), strict=True):
                     if outcome.failed:
-                        raise BoxLost("the runner could not start the program")
+                        raise BoxLostError("the runner could not start the program")
                     yield self._judge(job, toolchain, test, outcome)
                 for name in job.fetch:
                     found = box.get(name, ARTIFACT_BYTES) or {}
                     if name in found:
                         files[name] = found[name]
-        except BoxLost:
+        except BoxLostError:
             self._killed_for_memory = self._oom_kills() > before
             raise
 
@@ -178,7 +192,7 @@ class Judge:
 
     # ---- whose fault
 
-    def _blame(self, language: str, error: BoxLost) -> None:
+    def _blame(self, language: str, error: BoxLostError) -> None:
         """Returns when the program must be to blame. Raises SandboxError when the canary fails as well."""
         try:
             self.canary(language)

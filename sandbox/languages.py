@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sandbox.backends import View
 from sandbox.classfile import main_class
-from sandbox.errors import ToolchainMissing
+from sandbox.errors import ToolchainMissingError
 from sandbox.state import built
 
 SOURCES, OUTPUT = "/tmp/src", "/tmp/out"
@@ -78,7 +78,9 @@ def _java_source(code: str) -> str:
     return "Main.java"
 
 
-_ES_MODULE = re.compile(r"^\s*(?:import\s+[\w*{'\"]|export\s+(?:default|const|function|class|let|var|\{))", re.MULTILINE)
+_ES_MODULE = re.compile(
+    r"^\s*(?:import\s+[\w*{'\"]|export\s+(?:default|const|function|class|let|var|\{))", re.MULTILINE
+)
 
 
 def _javascript_source(code: str) -> str:
@@ -104,12 +106,13 @@ ALIASES = {
 
 CANARIES = {
     "python": "print(sum(map(int, input().split())))",
-    "cpp": "#include <bits/stdc++.h>\nint main() { long long a, b; std::cin >> a >> b; std::cout << a + b << std::endl; }",
+    "cpp": "#include <bits/stdc++.h>\nint main() { long long a, b; std::cin >> a >> b;\n"
+    "std::cout << a + b << std::endl; }",
     "java": "import java.util.*;\npublic class Canary { public static void main(String[] args) {\n"
     "Scanner in = new Scanner(System.in); System.out.println(in.nextLong() + in.nextLong()); } }",
     "go": 'package main\nimport ("bufio"; "fmt"; "os"; "sort"; "strings"; "strconv"; "math")\nfunc main() {\n'
     "var a, b int; fmt.Fscan(bufio.NewReader(os.Stdin), &a, &b); sort.Ints([]int{b, a})\n"
-    'fmt.Println(strings.TrimSpace(strconv.Itoa(a + b + int(math.Sqrt(0))))) }',
+    "fmt.Println(strings.TrimSpace(strconv.Itoa(a + b + int(math.Sqrt(0))))) }",
     "javascript": "const [a, b] = require('fs').readFileSync('/dev/stdin', 'utf8').split(' ').map(Number)\n"
     "console.log(a + b)",
 }
@@ -126,7 +129,7 @@ def language_of(name: str) -> str | None:
 def _find(tool: str, package: str) -> Path:
     path = shutil.which(tool, path="/usr/bin:/usr/local/bin:/usr/local/go/bin:/bin")
     if path is None:
-        raise ToolchainMissing(f"{tool} is not installed: apt-get install {package}")
+        raise ToolchainMissingError(f"{tool} is not installed: apt-get install {package}")
     return Path(path).resolve()
 
 
@@ -135,7 +138,9 @@ def _output(*command: str | Path, environment: dict[str, str] | None = None) -> 
         command, capture_output=True, text=True, timeout=600, env={"PATH": "/usr/bin:/bin", **(environment or {})}
     )
     if done.returncode:
-        raise ToolchainMissing(f"{' '.join(map(str, command))} failed: {(done.stderr or done.stdout).strip()[-300:]}")
+        raise ToolchainMissingError(
+            f"{' '.join(map(str, command))} failed: {(done.stderr or done.stdout).strip()[-300:]}"
+        )
     return done.stdout or done.stderr
 
 
@@ -148,7 +153,7 @@ def _outside_system(path: Path) -> tuple[tuple[str, str], ...]:
 def python(state: Path) -> Toolchain:
     """The system's interpreter: one in a home folder or a virtual environment is out of a jailed user's reach."""
     if not Path("/usr/bin/python3").exists():
-        raise ToolchainMissing("/usr/bin/python3 is not installed: apt-get install python3")
+        raise ToolchainMissingError("/usr/bin/python3 is not installed: apt-get install python3")
     compiler = (
         "import marshal, sys, traceback\n"
         "try:\n"
@@ -209,7 +214,9 @@ def java(state: Path) -> Toolchain:
 
     def archive(folder: Path) -> None:
         (folder / "Canary.java").write_text(CANARIES["java"])
-        _output(*jvm, f"-XX:ArchiveClassesAtExit={folder}/javac.jsa", *javac, *options, "-d", folder, folder / "Canary.java")
+        _output(
+            *jvm, f"-XX:ArchiveClassesAtExit={folder}/javac.jsa", *javac, *options, "-d", folder, folder / "Canary.java"
+        )
 
     classes = built(state, "java", (version, *javac, *options), archive)
     binds = [(str(path), str(path)) for path in Path("/etc").glob("java-*") if path.is_dir()]
@@ -233,7 +240,9 @@ def java(state: Path) -> Toolchain:
 def go(state: Path) -> Toolchain:
     """The compiler and the linker called by themselves: ``go build`` spends ten times that on looking around."""
     binary = _find("go", "golang-go")
-    root, version, architecture = _output(binary, "env", "GOROOT", "GOVERSION", "GOARCH", environment={"HOME": "/tmp"}).split()
+    root, version, architecture = _output(
+        binary, "env", "GOROOT", "GOVERSION", "GOARCH", environment={"HOME": "/tmp"}
+    ).split()
     tools = f"{_output(binary, 'env', 'GOTOOLDIR', environment={'HOME': '/tmp'}).strip()}"
 
     def standard_library(folder: Path) -> None:
@@ -296,4 +305,4 @@ def javascript(state: Path) -> Toolchain:
 
 
 LANGUAGES = {"python": python, "cpp": cpp, "java": java, "go": go, "javascript": javascript}
-"""Each finds its toolchain and prepares it below the state folder, or raises ToolchainMissing."""
+"""Each finds its toolchain and prepares it below the state folder, or raises ToolchainMissingError."""

@@ -16,7 +16,7 @@ from sandbox.worker import HEADER, pack
 PACKAGE_ROOT = Path(__file__).parent.parent
 
 
-class Overloaded(Exception):
+class OverloadedError(Exception):
     """The queue is full, or it took too long."""
 
     def __init__(self, retry_after_s: int) -> None:
@@ -112,7 +112,7 @@ class Pool:
 
     @asynccontextmanager
     async def admission(self) -> AsyncIterator[None]:
-        """A place in the service. Raises Overloaded when it is full."""
+        """A place in the service. Raises OverloadedError when it is full."""
         if self.admitted >= len(self.workers) + self.queue_size:
             raise self.overloaded()
         self.admitted += 1
@@ -123,7 +123,7 @@ class Pool:
 
     @asynccontextmanager
     async def slot(self, patience_s: float | None = None) -> AsyncIterator[Worker]:
-        """A worker of one's own. Raises Overloaded when none gets free in ``patience_s``."""
+        """A worker of one's own. Raises OverloadedError when none gets free in ``patience_s``."""
         try:
             async with asyncio.timeout(patience_s):
                 worker = await self._idle.get()
@@ -137,7 +137,7 @@ class Pool:
             self._busy_s += 0.1 * (loop.time() - started - self._busy_s)
             self._idle.put_nowait(worker)
 
-    def overloaded(self) -> Overloaded:
+    def overloaded(self) -> OverloadedError:
         """With an estimate of when half of the queue will be through."""
         half = 0.5 * self.waiting * self._busy_s / len(self.workers)
-        return Overloaded(min(30, max(1, round(half))))
+        return OverloadedError(min(30, max(1, round(half))))

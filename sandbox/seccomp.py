@@ -5,8 +5,8 @@ has looked at it, and a runtime that probes for it (glibc and clone3) falls back
 arguments only. Another architecture's calls (int 0x80, x32) kill the process.
 
 Not here on purpose: mount and its kin, unshare, setns, clone3 (its flags lie behind a pointer that BPF cannot read),
-ptrace, process_vm_*, pidfd_getfd, kcmp, bpf, io_uring, userfaultfd, perf_event_open, keyctl, memfd_create (memory that no
-rlimit counts), System V IPC and POSIX queues (they outlive a process), personality, mbind, setpriority.
+ptrace, process_vm_*, pidfd_getfd, kcmp, bpf, io_uring, userfaultfd, perf_event_open, keyctl, memfd_create (memory that
+no rlimit counts), System V IPC and POSIX queues (they outlive a process), personality, mbind, setpriority.
 """
 
 import errno

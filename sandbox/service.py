@@ -14,9 +14,9 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from sandbox.api import JudgeRequest, JudgeResponse, RunCodeRequest, RunCodeResponse
 from sandbox.errors import SandboxError
-from sandbox.judge_service import Asked, BadFiles, JudgeService, UnknownLanguage
+from sandbox.judge_service import Asked, BadFilesError, JudgeService, UnknownLanguageError
 from sandbox.languages import ALIASES
-from sandbox.pool import Overloaded
+from sandbox.pool import OverloadedError
 from sandbox.settings import Protection, Settings
 
 log = logging.getLogger("sandbox")
@@ -42,7 +42,9 @@ class Edge:
         self.app = app
         self.max_body_bytes = max_body_bytes
 
-    async def __call__(self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[..., Any]) -> None:
+    async def __call__(
+        self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[..., Any]
+    ) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -56,7 +58,7 @@ class Edge:
             message = await receive()
             received += len(message.get("body", b""))
             if received > self.max_body_bytes:
-                raise _TooLarge
+                raise _TooLargeError
             return message
 
         async def with_id(message: Message) -> None:
@@ -68,15 +70,15 @@ class Edge:
 
         try:
             if int(headers.get(b"content-length", b"0")) > self.max_body_bytes:
-                raise _TooLarge
+                raise _TooLargeError
             await self.app(scope, counted, with_id)
-        except _TooLarge:
+        except _TooLargeError:
             if not answered:
                 detail = f"the request is larger than {self.max_body_bytes >> 20} MiB (--max-body-mb)"
                 await JSONResponse({"detail": detail}, 413)(scope, receive, with_id)
 
 
-class _TooLarge(Exception):
+class _TooLargeError(Exception):
     pass
 
 
@@ -99,16 +101,16 @@ def build_app(state: State) -> FastAPI:
     app.add_middleware(Edge, max_body_bytes=state.settings.max_body_mb << 20)
     service, metrics = state.service, state.service.metrics
 
-    @app.exception_handler(Overloaded)
-    async def overloaded(request: Request, error: Overloaded) -> JSONResponse:
+    @app.exception_handler(OverloadedError)
+    async def overloaded(request: Request, error: OverloadedError) -> JSONResponse:
         route = request.url.path
         metrics.rejected.labels(route).inc()
         # SandboxFusion's clients retry on 504 and on nothing else.
         status = 504 if route == "/run_code" else 429
         return JSONResponse({"detail": str(error)}, status, {"Retry-After": str(error.retry_after_s)})
 
-    @app.exception_handler(UnknownLanguage)
-    @app.exception_handler(BadFiles)
+    @app.exception_handler(UnknownLanguageError)
+    @app.exception_handler(BadFilesError)
     async def unprocessable(_: Request, error: Exception) -> JSONResponse:
         return JSONResponse({"detail": str(error)}, 422)
 

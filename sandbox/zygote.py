@@ -6,6 +6,7 @@ serve() returns 1 in a forked child whose standard streams are the test's. What 
 """
 
 import atexit
+import contextlib
 import ctypes
 import gc
 import marshal
@@ -62,24 +63,19 @@ def run_program(code: types.CodeType) -> None:
     except BaseException as error:
         status = 1
         inner = error.__traceback__ and error.__traceback__.tb_next
-        try:
+        with contextlib.suppress(BaseException):
             sys.excepthook(type(error), error.with_traceback(inner), inner)
-        except BaseException:
-            pass
         del error, inner
-    for last in (threading._shutdown, atexit._run_exitfuncs, module.__dict__.clear, gc.collect):
-        try:
-            last()
-        except BaseException:
-            continue
+    finalizers = (threading._shutdown, atexit._run_exitfuncs, module.__dict__.clear, gc.collect)  # type: ignore[attr-defined]
+    for finalize in finalizers:
+        with contextlib.suppress(BaseException):
+            finalize()
     try:
         sys.stdout.flush()
     except BaseException:
         status = 120
-    try:
+    with contextlib.suppress(BaseException):
         sys.stderr.flush()
-    except BaseException:
-        pass
     os._exit(status)
 
 
@@ -89,10 +85,8 @@ def exit_status(code: object) -> int:
         return 0
     if isinstance(code, int):
         return code & 0xFF
-    try:
+    with contextlib.suppress(BaseException):
         print(code, file=sys.stderr)
-    except BaseException:
-        pass
     return 1
 
 
