@@ -12,7 +12,7 @@ from pathlib import Path
 from sandbox.errors import SandboxError
 
 SYSTEM = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/libexec", "/usr/bin")
-"""Shown read-only to every program. Not /usr/local, /opt, /srv, /home: what the machine's owner puts there is unseen."""
+"""Shown read-only to every program. Not /usr/local, /opt, /srv, /home: what its owner puts there is unseen."""
 
 TMP_MB = 256
 SHM_MB = 64

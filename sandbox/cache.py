@@ -16,7 +16,7 @@ MAX_ENTRIES = 20_000
 
 @dataclass
 class Entry:
-    """One program. ``folder`` is filled once ``result`` is ok; a result of None: its compilation was given up, ask again."""
+    """One program. ``folder`` is filled once ``result`` is ok; a result of None: the compilation was given up."""
 
     folder: Path
     result: "asyncio.Future[Compiled | None]" = field(

@@ -1,0 +1,238 @@
+"""The native route: every verdict in every language, from the real service run by root and by a plain user."""
+
+from typing import Any
+
+import httpx
+import pytest
+from sample_programs import ADD, BROKEN, CRASH, FLOOD, HOARD, SPIN, WRONG
+
+pytestmark = pytest.mark.sandbox
+
+LANGUAGES = sorted(ADD)
+TESTS = [{"input": f"{n} 2\n", "output": f"{n + 2} \n"} for n in range(3)]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_right_program_is_accepted_with_what_each_test_cost(service: Any, language: str) -> None:
+    answer = service.judge(language=language, code=ADD[language], tests=TESTS, time_limit_s=5)
+    assert (answer["verdict"], answer["passed"], answer["total"], answer["first_failed"]) == ("AC", 3, 3, None)
+    assert answer["compile"]["status"] == "ok"
+    assert answer["toolchain"]
+    for test in answer["tests"]:
+        assert test["verdict"] == "AC"
+        assert test["exit_code"] == 0
+        assert test["signal"] is None
+        assert 0 < test["cpu_s"] < 5
+        assert test["wall_s"] > 0
+        assert test["rss_kb"] > 500
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_wrong_answer_says_where_it_differs(service: Any, language: str) -> None:
+    answer = service.judge(language=language, code=WRONG[language], tests=TESTS, time_limit_s=5)
+    assert (answer["verdict"], answer["first_failed"], len(answer["tests"])) == ("WA", 0, 1)
+    assert "'2'" in answer["message"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "programs"), [("RE", CRASH), ("TLE", SPIN), ("MLE", HOARD), ("OLE", FLOOD), ("CE", BROKEN)]
+)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_way_to_fail_has_its_verdict(service: Any, language: str, verdict: str, programs: dict[str, str]) -> None:
+    limit = 0.5 if verdict == "TLE" else 5
+    answer = service.judge(
+        language=language, code=programs[language], tests=TESTS, time_limit_s=limit, memory_limit_mb=64
+    )
+    assert answer["verdict"] == verdict, answer
+    if verdict == "CE":
+        assert answer["compile"]["status"] == "error"
+        assert answer["compile"]["stderr"]
+        assert answer["tests"] == []
+
+
+def test_all_tests_run_when_asked_to(service: Any) -> None:
+    code = "n = int(input())\nassert n != 2\nprint(n)"
+    tests = [{"input": f"{n}", "output": f"{max(n, 1)}"} for n in range(4)]
+    answer = service.judge(language="python", code=code, tests=tests, stop_on_first_failure=False)
+    assert [test["verdict"] for test in answer["tests"]] == ["WA", "AC", "RE", "AC"]
+    assert (answer["verdict"], answer["passed"], answer["first_failed"]) == ("WA", 2, 0)
+
+
+def test_integers_are_compared_exactly_and_floats_with_tolerance(service: Any) -> None:
+    def verdict(output: str, expected: str, **checker: Any) -> str:
+        code = f"print({output!r})"
+        tests = [{"output": expected}]
+        return str(service.judge(language="python", code=code, tests=tests, checker=checker)["verdict"])
+
+    assert verdict("10000000000000000", "10000000000000001") == "WA"
+    assert verdict("0.3333333", "0.333333333") == "AC"
+    assert verdict("1  2\n\n3", "1 2 3  \n") == "AC"
+    assert verdict("1  2", "1 2\n", mode="exact") == "WA"
+    assert verdict("a \nb", "a\nb\n\n", mode="lines") == "AC"
+
+
+def test_a_sleeper_meets_the_wall_limit(service: Any) -> None:
+    answer = service.judge(language="python", code="import time\ntime.sleep(30)", tests=[{}], time_limit_s=0.1)
+    (test,) = answer["tests"]
+    assert test["verdict"] == "TLE"
+    assert test["cpu_s"] < 0.1
+    assert 2.3 <= test["wall_s"] < 6
+
+
+def test_the_time_limit_counts_the_cpu_of_all_processes(service: Any) -> None:
+    code = "import os\nfor _ in range(3): os.fork()\nwhile True: pass"
+    (test,) = service.judge(language="python", code=code, tests=[{}], time_limit_s=0.4)["tests"]
+    assert test["verdict"] == "TLE"
+    assert test["cpu_s"] < 2
+
+
+def test_java_runs_whatever_class_has_main(service: Any) -> None:
+    code = """package a.b;
+    interface Shape { double area(); }
+    /* public class Decoy { */
+    class Helper { static int one() { return 1; } }
+    public final class Entry { String s = "public class Fake {"; public static void main(String[] args) {
+        System.out.println(Helper.one()); } }"""
+    assert service.judge(language="java", code=code, tests=[{"output": "1"}], time_limit_s=5)["verdict"] == "AC"
+
+
+def test_javascript_may_import(service: Any) -> None:
+    code = "import { readFileSync } from 'fs';\nconsole.log(readFileSync(0, 'utf8').trim());"
+    tests = [{"input": "x", "output": "x"}]
+    assert service.judge(language="js", code=code, tests=tests, time_limit_s=5)["verdict"] == "AC"
+
+
+@pytest.mark.parametrize(
+    ("code", "printed"),
+    [
+        ("import sys\nprint(__name__, __file__ is not None, len(sys.argv))", "__main__ True 1"),
+        ("import atexit\natexit.register(print, 'last')\nprint('first')", "first\nlast"),
+        ("import threading, time\nthreading.Thread(target=lambda: (time.sleep(.05), print('t'))).start()", "t"),
+        ("f = open(1, 'w', closefd=False)\nf.write('unflushed')", "unflushed"),
+        ("import sys\nprint('out'); sys.exit(0)", "out"),
+        ("class C:\n    def __del__(self): print('deleted')\nc = C()", "deleted"),
+        ("import sys\nsys.setrecursionlimit(10**6)\ndef f(n): return n and 1 + f(n - 1)\nprint(f(100000))", "100000"),
+        ("import multiprocessing as m\nwith m.Pool(2) as p: print(sum(p.map(abs, [-1, -2])))", "3"),
+        ("import random\nprint(random.random() != random.random())", "True"),
+        ("exit", ""),
+        ("print(sum(1 for _ in open(0)))", "0"),
+        ("x: int = 3\nprint(__annotations__)", "{'x': <class 'int'>}"),
+        ("import sys\nprint(sys.stdin.encoding, sys.stdout.encoding)", "utf-8 utf-8"),
+        ("import asyncio\nasync def f(): return 5\nprint(asyncio.run(f()))", "5"),
+    ],
+)
+def test_a_python_program_behaves_as_under_a_fresh_interpreter(service: Any, code: str, printed: str) -> None:
+    tests = [{"output": printed}] * 2
+    answer = service.judge(language="python", code=code, tests=tests, stop_on_first_failure=False, time_limit_s=5)
+    assert [test["verdict"] for test in answer["tests"]] == ["AC", "AC"], answer
+
+
+def test_a_python_traceback_shows_the_program_and_nothing_of_ours(service: Any) -> None:
+    answer = service.judge(language="python", code="def f():\n    return 1 / 0\nf()", tests=[{}])
+    assert answer["verdict"] == "RE"
+    assert "ZeroDivisionError" in answer["message"]
+    assert "return 1 / 0" in answer["message"]
+    assert "zygote" not in answer["message"]
+
+
+def test_exit_statuses_and_signals_are_reported(service: Any) -> None:
+    (test,) = service.judge(language="python", code="raise SystemExit(7)", tests=[{}])["tests"]
+    assert (test["verdict"], test["exit_code"], test["signal"]) == ("RE", 7, None)
+    (test,) = service.judge(language="cpp", code="int main() { return *(volatile int*)8; }", tests=[{}])["tests"]
+    assert (test["verdict"], test["exit_code"], test["signal"]) == ("RE", None, 11)
+
+
+def test_large_inputs_and_outputs_pass_whole(service: Any) -> None:
+    text = "0123456789abcdef\n" * 200_000
+    tests = [{"input": text, "output": text}] * 3
+    code = "import sys\nsys.stdout.write(sys.stdin.read())"
+    answer = service.judge(language="python", code=code, tests=tests, checker={"mode": "exact"}, time_limit_s=5)
+    assert (answer["verdict"], answer["passed"]) == ("AC", 3)
+
+
+def test_the_second_compilation_of_a_program_comes_from_the_cache(service: Any) -> None:
+    for code in ("int main() { return 0; } // cached", "int main() { return 0 } // cached"):
+        first = service.judge(language="cpp", code=code, tests=[{}])
+        second = service.judge(language="cpp", code=code, tests=[{}])
+        assert (first["compile"]["cached"], second["compile"]["cached"]) == (False, True)
+        assert first["verdict"] == second["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "part"),
+    [
+        ({"language": "cobol"}, 422, "cobol"),
+        ({"tests": []}, 422, "tests"),
+        ({"time_limit_s": 0}, 422, "time_limit_s"),
+        ({"memory_limit_mb": 1 << 20}, 422, "memory_limit_mb"),
+        ({"checker": {"mode": "fuzzy"}}, 422, "mode"),
+        ({"no_such_field": 1}, 422, "no_such_field"),
+    ],
+)
+def test_a_bad_request_is_told_what_is_wrong(service: Any, fields: dict[str, Any], status: int, part: str) -> None:
+    request = {"language": "python", "code": "", "tests": [{}], **fields}
+    answer = httpx.post(service.url + "/judge", json=request)
+    assert answer.status_code == status
+    assert part in answer.text
+
+
+def test_a_source_that_is_too_large_is_a_compile_error(service: Any) -> None:
+    answer = service.judge(language="python", code="#" * (2 << 20), tests=[{}])
+    assert answer["verdict"] == "CE"
+    assert "1 MiB" in answer["compile"]["stderr"]
+
+
+def test_text_that_is_no_text_is_judged_all_the_same(service: Any) -> None:
+    for code in ("print('\0')", "# \ud800\nprint(1)"):
+        body = '{"language": "python", "tests": [{"output": "1"}], "code": %s}' % __import__("json").dumps(code)
+        answer = httpx.post(
+            service.url + "/judge", content=body, headers={"content-type": "application/json"}, timeout=60
+        )
+        assert answer.status_code in (200, 422)
+        if answer.status_code == 200:
+            assert answer.json()["verdict"] in ("CE", "AC", "WA")
+
+
+def test_a_request_id_is_given_back_and_logged(service: Any) -> None:
+    answer = httpx.post(
+        service.url + "/judge",
+        json={"language": "python", "code": "", "tests": [{}]},
+        headers={"x-request-id": "the-very-one"},
+        timeout=60,
+    )
+    assert answer.headers["x-request-id"] == "the-very-one"
+    line = next(line for line in service.log.read_text().splitlines() if "the-very-one" in line)
+    assert '"verdict": "AC"' in line
+
+
+def test_health_and_languages_say_what_is_served(service: Any) -> None:
+    health = service.get("/health").json()
+    assert health["status"] == "ok"
+    assert health["protection"] == ("full" if service.runner.name == "root" else health["protection"])
+    assert health["protection"] in ("full", "portable")
+    assert all(health["languages"].values())
+    languages = {entry["name"]: entry for entry in service.get("/languages").json()}
+    assert sorted(languages) == LANGUAGES
+    assert "c++" in languages["cpp"]["aliases"]
+    assert all(entry["available"] and entry["toolchain"] for entry in languages.values())
+
+
+def test_metrics_count_verdicts_and_cache_hits(service: Any) -> None:
+    def value(line_start: str) -> float:
+        lines = service.get("/metrics").text.splitlines()
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(line_start))
+
+    names = (
+        'sandbox_verdicts_total{language="go",verdict="CE"}',
+        'sandbox_compile_cache_total{language="go",result="hit"}',
+        'sandbox_compile_cache_total{language="go",result="miss"}',
+        'sandbox_cpu_seconds_total{language="go",phase="compile"}',
+    )
+    before = [value(name) for name in names]
+    for _ in range(2):
+        service.judge(language="go", code="package main\nfunc main() { metrics() }", tests=[{}])
+    verdicts, hits, misses, cpu = (value(name) - old for name, old in zip(names, before, strict=True))
+    assert (verdicts, hits, misses) == (2, 1, 1)
+    assert cpu > 0
+    assert value("sandbox_slots") == 2
+    assert value("sandbox_queue_depth") == 0
