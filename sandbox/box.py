@@ -24,7 +24,7 @@ _REPLY = struct.Struct("=i5I2Q")
 _RUN, _PUT, _GET = 1, 2, 3
 _WIPE = 1
 _WALL, _CPU, _OUTPUT, _MEMORY, _FILES, _FAILED = 1, 2, 4, 8, 16, 32
-_AHEAD = 8
+_AHEAD = 64
 """Requests sent before their turn."""
 _AHEAD_BYTES = 1 << 20
 
