@@ -5,6 +5,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -83,6 +84,7 @@ def _stop_before_serving(number: int, _: object) -> None:
 async def serve(settings: Settings) -> None:
     """Start, serve, drain. Raises SandboxError when the machine cannot give what was asked for."""
     folder = state.open_state(settings.state_dir or state.default_state_folder())
+    listener = bind(settings.host, settings.port)
     groups, protection, reason = protect(settings)
     native = state.native_tools(folder)
     run_folder = state.RunFolder(folder)
@@ -109,12 +111,28 @@ async def serve(settings: Settings) -> None:
         cache = ArtifactCache(run_folder.path, settings.cache_mb << 20)
         service = JudgeService(pool, cache, missing, Metrics())
         shared = State(service, settings, protection, reason)
-        await _run_server(shared, settings)
+        await _run_server(shared, settings, listener)
     finally:
+        listener.close()
         await asyncio.gather(*(worker.stop() for worker in workers))
         run_folder.remove()
         if groups:
             groups.remove()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """The address, taken before anything else is done; nobody can connect until the service is ready.
+
+    Raises SandboxError when it cannot be had.
+    """
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, number)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        raise SandboxError(f"cannot listen on {host}:{port} ({error}): is another service there?") from error
+    return listener
 
 
 def protect(settings: Settings) -> tuple[cgroups.Cgroups | None, Protection, str]:
@@ -168,11 +186,9 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)  # type: ignore[arg-type]
 
 
-async def _run_server(shared: State, settings: Settings) -> None:
+async def _run_server(shared: State, settings: Settings, listener: socket.socket) -> None:
     config = uvicorn.Config(
         build_app(shared),
-        host=settings.host,
-        port=settings.port,
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=round(settings.drain_s),
@@ -182,11 +198,17 @@ async def _run_server(shared: State, settings: Settings) -> None:
     server.shared = shared
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, signal.SIG_IGN)  # uvicorn raises them again when it is done: draining is not dying
-    languages = ", ".join(f"{name} ({chain.version})" for name, chain in shared.service.toolchains.items())
-    print(f"sandbox: {settings.slots} slots, protection {shared.protection}, {languages}", file=sys.stderr)
-    await server.serve()
-    if not server.started:
-        raise SandboxError(f"cannot listen on {settings.host}:{settings.port}: is another service there?")
+    languages = ", ".join(
+        f"{name} ({chain.version})"
+        for name, chain in shared.service.toolchains.items()
+        if name not in shared.service.missing
+    )
+    address = "{}:{}".format(*listener.getsockname()[:2])
+    print(
+        f"sandbox: http://{address}, {settings.slots} slots, protection {shared.protection}, {languages}",
+        file=sys.stderr,
+    )
+    await server.serve(sockets=[listener])
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """The isolation backends: how a command is wrapped so that it sees a machine with nothing on it.
 
-Each is a function from a View to an argument vector. Both run as the slot's private user, never as root. The runner
-adds the system-call filter and the resource limits itself, so those hold under either.
+Each is a function from a Jail and a command to an argument vector. Under both the program runs as the slot's private
+user, never as root, and the runner adds the system-call filter and the resource limits itself.
 """
 
+import os
+import re
 import shutil
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +20,8 @@ SYSTEM = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/libexec", "/usr/bin")
 TMP_MB = 256
 SHM_MB = 64
 
+CLEAN_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp"}
+
 
 @dataclass(frozen=True)
 class View:
@@ -26,24 +31,35 @@ class View:
     """(path on the host, path inside), read-only."""
     environment: dict[str, str] = field(default_factory=dict)
 
-    def all_binds(self) -> list[tuple[str, str]]:
-        """The system's folders and this view's own."""
-        return [(path, path) for path in SYSTEM if Path(path).is_dir()] + list(self.binds)
+
+@dataclass(frozen=True)
+class Jail:
+    """Where and as whom a command runs."""
+
+    view: View
+    enter: str
+    """The program of native/enter.c."""
+    uid: int
+    """0: as the service's own user, which is then not root."""
+    nice: int
+    procs_files: Sequence[str] = ()
+
+    def entering(self, uid: int, procs_files: Sequence[str]) -> list[str]:
+        """The start of an argument vector: join cgroups, become a user, go on."""
+        return [self.enter, str(uid), str(uid), str(self.nice), *procs_files, "--"]
 
 
-CLEAN_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp"}
-
-
-def bubblewrap(view: View) -> list[str]:
+def bubblewrap(jail: Jail, command: Sequence[str]) -> list[str]:
     """Namespaces of its own for users, mounts, processes, network, IPC, host name and cgroups; no capabilities."""
-    argv = [
+    argv = jail.entering(jail.uid, jail.procs_files)
+    argv += [
         _tool("bwrap", "bubblewrap"),
         "--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL",
         "--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "box", "--clearenv",
     ]  # fmt: skip
-    for name, value in {**CLEAN_ENVIRONMENT, **view.environment}.items():
+    for name, value in {**CLEAN_ENVIRONMENT, **jail.view.environment}.items():
         argv += ["--setenv", name, value]
-    for source, inside in view.all_binds():
+    for source, inside in [*((path, path) for path in SYSTEM if Path(path).is_dir()), *jail.view.binds]:
         argv += ["--ro-bind", source, inside]
     for link in ("bin", "lib", "lib64", "lib32"):
         if Path("/usr", link).is_dir():
@@ -51,10 +67,41 @@ def bubblewrap(view: View) -> list[str]:
     argv += ["--proc", "/proc", "--dev", "/dev"]
     argv += ["--size", str(TMP_MB << 20), "--perms", "1777", "--tmpfs", "/tmp"]
     argv += ["--size", str(SHM_MB << 20), "--perms", "1777", "--tmpfs", "/dev/shm"]
-    return [*argv, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
+    return [*argv, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--", *command]
 
 
-BACKENDS: dict[str, Callable[[View], list[str]]] = {"bubblewrap": bubblewrap}
+HIDDEN = ("/root", "/home", "/srv", "/opt", "/mnt", "/media", "/boot", "/sys", "/usr/src")
+
+
+def firejail(jail: Jail, command: Sequence[str]) -> list[str]:
+    """For machines on which bubblewrap cannot work. Weaker: the host's files are there, read-only, less what is hidden
+    here; there is no user namespace; the runner is not process 1, so that a program can kill it (and is then judged to
+    have crashed). Needs root, or a user whom firejail's own configuration allows."""
+    hidden = [*HIDDEN, str(Path(__file__).parents[1]), sys.prefix]
+    kept = [source for source, _ in jail.view.binds]
+    argv = [
+        *jail.entering(0, jail.procs_files),
+        _tool("firejail", "firejail"),
+        "--quiet", "--noprofile", "--keep-fd=all", "--net=none", "--ipc-namespace", "--nonewprivs", "--private-dev",
+        "--private-tmp", "--private-cwd=/tmp", "--read-only=/", "--read-write=/tmp", "--read-write=/dev/shm",
+        "--caps.keep=setuid,setgid" if os.geteuid() == 0 else "--caps.drop=all",
+    ]  # fmt: skip
+    for folder in hidden:
+        if not any(Path(path).is_relative_to(folder) for path in kept):
+            argv.append(f"--blacklist={folder}")
+    environment = {**CLEAN_ENVIRONMENT, **jail.view.environment}
+    clean = ["/usr/bin/env", "-i", *(f"{name}={value}" for name, value in environment.items())]
+    return [*argv, "--", *clean, *jail.entering(jail.uid, ()), *_on_the_host(jail.view, command)]
+
+
+def _on_the_host(view: View, command: Sequence[str]) -> list[str]:
+    """The command with the paths that a bind would have moved put back to where they really are."""
+    real = {inside: source for source, inside in view.binds}
+    insides = "|".join(re.escape(inside) for inside in sorted(real, key=len, reverse=True))
+    return [re.sub(rf"(?:{insides})(?=[/\s]|$)", lambda found: real[found[0]], part) for part in command]
+
+
+BACKENDS: dict[str, Callable[[Jail, Sequence[str]], list[str]]] = {"bubblewrap": bubblewrap, "firejail": firejail}
 
 
 def _tool(name: str, package: str) -> str:

@@ -8,7 +8,7 @@ service  this service, over HTTP
 
 CPU is everything that the way costs: the programs, whoever starts them and, for the service, every process of it; the
 client's own is not counted. Programs a second are with as many at once as there are cores. The ratio is the floor's CPU
-over the service's: 1 means that judging in the sandbox is free. Compiling is measured apart, against the plain compiler.
+over the service's: at 1 the sandbox is free. Compiling is measured apart, against the plain compiler.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sandbox import state
-from sandbox.backends import View, bubblewrap
+from sandbox.backends import Jail, View, bubblewrap
 from sandbox.languages import CANARIES, LANGUAGES, Toolchain
 
 PLAIN_COMPILE = {
@@ -89,14 +89,9 @@ def row(
     command = run_command(toolchain, source)
     floor = measure(command, programs, tests, source)
     view = View(binds=(*toolchain.run_view.binds, (str(source), "/box")), environment=toolchain.run_view.environment)
-    enter = [
-        f"{state.native_tools(folder)}/enter",
-        *(["65099", "65099"] if os.geteuid() == 0 else ["0", "0"]),
-        "0",
-        "--",
-    ]
+    jail = Jail(view, f"{state.native_tools(folder)}/enter", 65099 if os.geteuid() == 0 else 0, 0)
     inside = [part.replace(str(source), "/box") for part in command]
-    wrapped = measure([*enter, *bubblewrap(view), *inside], programs, tests, source)
+    wrapped = measure(bubblewrap(jail, inside), programs, tests, source)
     ours, http_share, compile_s = measure_service(language, programs, tests, url, service)
     return [
         language,
@@ -183,7 +178,7 @@ def measure_service(
 def tree_cpu(service: psutil.Process) -> float:
     """CPU seconds of the service's processes and of all that they waited for."""
     times = [process.cpu_times() for process in (service, *service.children())]
-    return sum(t.user + t.system for t in times) + sum(t.children_user + t.children_system for t in times[1:])
+    return float(sum(t.user + t.system for t in times) + sum(t.children_user + t.children_system for t in times[1:]))
 
 
 def timed(work: Callable[[], None]) -> float:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from sandbox.backends import BACKENDS, View
+from sandbox.backends import BACKENDS, Jail, View
 from sandbox.cgroups import SlotGroup
 from sandbox.errors import BoxLostError, SandboxError
 
@@ -136,15 +136,20 @@ class Box:
     def _argv(self, handed: list[int]) -> list[str]:
         native, limits = self.slot.native, self.limits
         tools = ("zygote.py", "runner.so") if self.command is None else ("runner",)
-        view = replace(
-            self.view, binds=(*self.view.binds, *((f"{native}/{tool}", f"/sandbox/{tool}") for tool in tools))
+        binds = (*self.view.binds, *((f"{native}/{tool}", f"/sandbox/{tool}") for tool in tools))
+        jail = Jail(
+            view=replace(self.view, binds=binds),
+            enter=f"{native}/enter",
+            uid=self.slot.uid,
+            nice=self.slot.nice,
+            procs_files=self.slot.group.procs_files if self.slot.group else (),
         )
-        enter = [f"{native}/enter", str(self.slot.uid), str(self.slot.uid), str(self.slot.nice)]
-        enter += self.slot.group.procs_files if self.slot.group else []
-        start = ["/usr/bin/python3", "-s", "/sandbox/zygote.py"] if self.command is None else ["/sandbox/runner"]
+        zygote = ["/usr/bin/python3", "-s", "/sandbox/zygote.py", "/sandbox/runner.so", "/box"]
+        start = zygote if self.command is None else ["/sandbox/runner"]
         oom = handed[2] if len(handed) > 2 else -1
         numbers = (handed[0], handed[1], oom, limits.processes, limits.stack_mb, limits.file_mb)
-        return [*enter, "--", *BACKENDS[self.slot.backend](view), *start, *map(str, numbers), *(self.command or ())]
+        command = [*start, *map(str, numbers), *(self.command or ())]
+        return BACKENDS[self.slot.backend](jail, command)
 
     def __exit__(self, *_: object) -> None:
         """The runner kills and reaps everything when the socket closes; what does not go by itself is killed."""

@@ -4,6 +4,7 @@
 # itself (pip install madrl, or recipes/install.sh).
 #   bash sandbox/install.sh               everything (about 1.2 GB, 2 minutes)
 #   bash sandbox/install.sh cpp python    only some languages
+#   bash sandbox/install.sh firejail      the fallback backend, for machines on which bubblewrap cannot work
 set -euo pipefail
 
 declare -A NEEDS=(
@@ -12,6 +13,7 @@ declare -A NEEDS=(
   [java]="javac:default-jdk-headless"
   [go]="go:golang-go"
   [javascript]="node:nodejs"
+  [firejail]="firejail:firejail"
 )
 languages=("$@")
 [ ${#languages[@]} -gt 0 ] || languages=(python cpp java go javascript)
@@ -19,7 +21,7 @@ languages=("$@")
 wanted=("bwrap:bubblewrap" "gcc:gcc")
 for language in "${languages[@]}"; do
   if [ -z "${NEEDS[$language]:-}" ]; then
-    echo "sandbox/install.sh: unknown language '$language': use one of python cpp java go javascript" >&2
+    echo "sandbox/install.sh: unknown language '$language': use some of python cpp java go javascript firejail" >&2
     exit 2
   fi
   wanted+=("${NEEDS[$language]}")

@@ -193,12 +193,12 @@ def cpp(state: Path) -> Toolchain:
         name="cpp",
         version=version,
         compile_command=(
-            compiler, *flags, "-I/pch", "-fmax-errors=20", "-fdiagnostics-color=never", *linker, "-static",
+            compiler, *flags, "-I/sandbox/pch", "-fmax-errors=20", "-fdiagnostics-color=never", *linker, "-static",
             "{source}", "-o", f"{OUTPUT}/main",
         ),
         run_command=("/box/main",),
         memory_overhead_mb=8,
-        compile_view=View(binds=(("/usr/include", "/usr/include"), (str(headers), "/pch"))),
+        compile_view=View(binds=(("/usr/include", "/usr/include"), (str(headers), "/sandbox/pch"))),
         bounded_address_space=True,
         out_of_memory="std::bad_alloc",
     )  # fmt: skip
@@ -226,12 +226,12 @@ def java(state: Path) -> Toolchain:
         name="java",
         version=version,
         compile_command=(
-            *jvm, "-XX:SharedArchiveFile=/cds/javac.jsa", "-Xlog:disable", *javac, *options,
+            *jvm, "-XX:SharedArchiveFile=/sandbox/cds/javac.jsa", "-Xlog:disable", *javac, *options,
             "-d", OUTPUT, "{source}",
         ),
         run_command=(*jvm, "-Xss64m", "-Xmx{memory_mb}m", "-cp", "/box", "{entry}"),
         memory_overhead_mb=256,
-        compile_view=View(binds=(*binds, (str(classes), "/cds"))),
+        compile_view=View(binds=(*binds, (str(classes), "/sandbox/cds"))),
         run_view=View(binds=tuple(binds)),
         out_of_memory="java.lang.OutOfMemoryError",
     )  # fmt: skip
@@ -263,17 +263,17 @@ def go(state: Path) -> Toolchain:
             if file:
                 name = f"{package.replace('/', '+')}.a"
                 shutil.copyfile(file, folder / "pkg" / name)
-                config.append(f"packagefile {package}=/go/pkg/{name}\n")
+                config.append(f"packagefile {package}=pkg/{name}\n")
         (folder / "importcfg").write_text("".join(config))
         shutil.rmtree(folder / "cache")
 
     library = built(state, "go", (version, tools), standard_library)
-    imports = "-importcfg /go/importcfg" if (library / "importcfg").stat().st_size else ""
+    imports = "-importcfg importcfg" if (library / "importcfg").stat().st_size else ""
     script = (
-        f"{tools}/compile -p main -complete -pack {imports} -o /tmp/main.o {{source}}"
+        f"cd /sandbox/go && {tools}/compile -p main -complete -pack {imports} -o /tmp/main.o {SOURCES}/{{source}}"
         f" && {tools}/link -s -w {imports} -o {OUTPUT}/main /tmp/main.o"
     )
-    binds = (*_outside_system(Path(root)), (str(library), "/go"))
+    binds = (*_outside_system(Path(root)), (str(library), "/sandbox/go"))
     return Toolchain(
         name="go",
         version=version,

@@ -171,6 +171,7 @@ def build_app(state: State) -> FastAPI:
             "queue_size": service.pool.queue_size,
             "uptime_s": round(time.time() - state.started, 1),
             "pid": os.getpid(),
+            "run_folder": str(service.cache.folder),
         }
         return JSONResponse(body, 503 if state.draining else 200)
 

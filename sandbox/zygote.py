@@ -25,10 +25,11 @@ PRELOAD = (
 
 
 def main() -> None:
-    library = ctypes.PyDLL("/sandbox/runner.so")
-    with open("/box/main.py", "rb") as file:  # noqa: PTH123 (pathlib costs more than the rest of this)
+    runner, box, *numbers = sys.argv[1:]
+    library = ctypes.PyDLL(runner)
+    with open(f"{box}/main.py", "rb") as file:  # noqa: PTH123 (pathlib costs more than the rest of this)
         source = file.read()
-    with open("/box/main.bin", "rb") as file:  # noqa: PTH123
+    with open(f"{box}/main.bin", "rb") as file:  # noqa: PTH123
         code = marshal.load(file)
     for name in PRELOAD:
         if name.encode() in source:
@@ -39,7 +40,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # with a handler, process 1 could be interrupted from inside
     gc.collect()
     gc.freeze()
-    if library.prepare(*map(int, sys.argv[1:])):
+    if library.prepare(*map(int, numbers)):
         os._exit(1)
     if library.serve() != 1:
         os._exit(0)

@@ -41,14 +41,14 @@ HOARD = {
     "cpp": "#include <cstring>\n#include <cstdlib>\nint main() { for (;;) memset(malloc(1 << 20), 1, 1 << 20); }",
     "java": "import java.util.*;\nclass Main { public static void main(String[] a) {\n"
     "List<byte[]> l = new ArrayList<>(); for (;;) l.add(new byte[1 << 20]); } }",
-    "go": "package main\nvar kept [][]byte\nfunc main() { for { b := make([]byte, 1<<20); for i := range b { b[i] = 1 };\n"
-    "kept = append(kept, b) } }",
+    "go": "package main\nvar kept [][]byte\nfunc main() { for { b := make([]byte, 1<<20)\n"
+    "for i := range b { b[i] = 1 }; kept = append(kept, b) } }",
     "javascript": "const kept = []; for (;;) kept.push(Buffer.alloc(1 << 20, 1))",
 }
 
 FLOOD = {
     "python": "while True: print('x' * 65536)",
-    "cpp": '#include <cstdio>\nint main() { for (;;) puts("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"); }',
+    "cpp": '#include <cstdio>\nint main() { for (;;) puts("sixteen letters."); }',
     "java": 'class Main { public static void main(String[] a) { String s = "x".repeat(65536);\n'
     "for (;;) System.out.println(s); } }",
     "go": 'package main\nimport ("os"; "strings")\nfunc main() { s := strings.Repeat("x", 65536)\n'

@@ -1,0 +1,133 @@
+"""Starting the service: what it says and does when the machine lacks something."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sample_programs import ADD
+
+from sandbox.__main__ import parse
+from sandbox.settings import Protection
+
+pytestmark = pytest.mark.sandbox
+ROOT = Path(__file__).parents[2]
+
+
+def _start_fails(*arguments: str) -> str:
+    """Standard error of a service that must refuse to start, with status 2."""
+    done = subprocess.run(
+        [sys.executable, "-m", "sandbox", "--port", "0", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_it_refuses_to_start_below_the_protection_asked_for() -> None:
+    message = _start_fails("--require", "full", "--no-cgroups")
+    assert "protection is portable (cgroups are switched off), below --require full" in message
+
+
+def test_protection_levels_are_ordered() -> None:
+    assert Protection.FULL.at_least(Protection.PORTABLE)
+    assert Protection.PORTABLE.at_least(Protection.PORTABLE)
+    assert not Protection.WEAK.at_least(Protection.PORTABLE)
+
+
+def test_a_state_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    if os.getuid():
+        pytest.skip("only root can make a folder of another user")
+    os.chown(tmp_path, 65534, 65534)
+    assert "--state-dir" in _start_fails("--state-dir", str(tmp_path))
+
+
+def test_a_port_in_use_is_one_clear_line() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert "is another service there" in _start_fails("--port", str(taken.getsockname()[1]))
+
+
+def test_slots_out_of_range_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--slots", "0"])
+    assert "--slots 0" in capsys.readouterr().err
+
+
+def test_without_cgroups_the_portable_level_is_reported_and_holds_memory(own_service: Any) -> None:
+    service = own_service("--no-cgroups")
+    health = service.get("/health").json()
+    assert (health["protection"], health["protection_detail"]) == ("portable", "cgroups are switched off")
+    hoarder = "import time\nx = bytearray(300 << 20)\ntime.sleep(1)\nprint(1)"
+    answer = service.judge(language="python", code=hoarder, tests=[{"output": "1"}], memory_limit_mb=64)
+    assert answer["verdict"] == "MLE"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="hides a compiler by a mount, which needs root")
+def test_a_missing_toolchain_is_named_and_the_others_are_served(own_service: Any, tmp_path: Path) -> None:
+    compiler = os.path.realpath("/usr/bin/javac")
+    hide = f"mount --bind /dev/null {compiler} && exec {sys.executable} -m sandbox --port %d"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = (tmp_path / "log").open("wb")
+    process = subprocess.Popen(["unshare", "--mount", "sh", "-c", hide % port], cwd=ROOT, stderr=log)
+    try:
+        import httpx
+
+        url = f"http://127.0.0.1:{port}"
+        deadline = time.monotonic() + 120
+        health: dict[str, Any] = {}
+        while not health and time.monotonic() < deadline:
+            with contextlib.suppress(httpx.TransportError):
+                health = httpx.get(f"{url}/health").json()
+            time.sleep(0.1)
+        assert health["languages"] == {"python": True, "cpp": True, "java": False, "go": True, "javascript": True}
+        assert re.search("apt-get install default-jdk-headless", health["missing"]["java"])
+        java = httpx.post(f"{url}/judge", json={"language": "java", "code": "", "tests": [{}]})
+        assert java.status_code == 503
+        assert "default-jdk-headless" in java.text
+        entry = next(e for e in httpx.get(f"{url}/languages").json() if e["name"] == "java")
+        assert not entry["available"]
+        good = httpx.post(f"{url}/judge", json={"language": "python", "code": "", "tests": [{}]}, timeout=60)
+        assert good.json()["verdict"] == "AC"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    assert "sandbox: java: not served: javac is not installed" in (tmp_path / "log").read_text()
+
+
+@pytest.mark.skipif(not shutil.which("firejail"), reason="firejail is not installed")
+@pytest.mark.skipif(os.getuid() != 0, reason="firejail lets in root, and only users named in its configuration")
+def test_firejail_is_a_weaker_fallback_that_judges_all_the_same(own_service: Any) -> None:
+    assert "below --require portable" in _start_fails("--backend", "firejail")
+    service = own_service("--backend", "firejail", "--require", "weak")
+    health = service.get("/health").json()
+    assert (health["protection"], health["languages"]) == ("weak", dict.fromkeys(health["languages"], True))
+    for language, code in ADD.items():
+        tests = [{"input": f"{n} 2", "output": f"{n + 2}"} for n in range(3)]
+        assert service.judge(language=language, code=code, tests=tests, time_limit_s=5)["verdict"] == "AC"
+    assert service.judge(language="python", code="while True: pass", tests=[{}], time_limit_s=0.5)["verdict"] == "TLE"
+    probe = (
+        "import os, socket\nprint(os.getuid() > 0, os.path.exists('/root/.bashrc'))\n"
+        "try: socket.socket()\nexcept OSError: print('no network')\n"
+        "try: open('/usr/bin/x', 'w')\nexcept OSError: print('read-only')"
+    )
+    expected = "True False no network read-only"
+    assert service.judge(language="python", code=probe, tests=[{"output": expected}])["verdict"] == "AC"
+    killer = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nwhile True: pass"
+    assert service.judge(language="python", code=killer, tests=[{}], time_limit_s=1)["verdict"] in ("RE", "TLE")
+    assert service.judge(language="python", code="print(1)", tests=[{"output": "1"}])["verdict"] == "AC"

@@ -1,0 +1,79 @@
+"""Many clients at once: the same verdicts as one at a time, and nothing leaks."""
+
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from sample_programs import ADD, BROKEN, CRASH, SPIN, WRONG
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+
+CLIENTS, PROGRAMS = 64, 200
+MAX_GROWTH_MB = 48
+
+
+def _programs() -> list[dict[str, Any]]:
+    """A mix in which nearly every one is compiled anew: right, wrong, crashing, broken and slow ones."""
+    kinds = [ADD] * 5 + [WRONG] * 2 + [CRASH, BROKEN]
+    mix = []
+    for index in range(PROGRAMS):
+        rng = random.Random(index)
+        language = rng.choice(["python", "python", "python", "cpp", "cpp", "go", "go", "javascript", "java"])
+        code = SPIN[language] if index % 50 == 0 else rng.choice(kinds)[language]
+        comment = "#" if language == "python" else "//"
+        code += f"\n{comment} {index % 150}"
+        tests = [{"input": f"{n} {index}", "output": f"{n + index}"} for n in range(rng.randint(1, 5))]
+        mix.append({"language": language, "code": code, "tests": tests, "time_limit_s": 1 if index % 50 == 0 else 10})
+    return mix
+
+
+def _summary(answer: dict[str, Any]) -> tuple[Any, ...]:
+    return answer["verdict"], answer["passed"], answer["total"], answer["first_failed"]
+
+
+def test_64_clients_get_the_verdicts_of_one_and_nothing_leaks(own_service: Any) -> None:
+    service = own_service()
+    programs = _programs()
+    front = psutil.Process(service.pid)
+
+    def judge(fields: dict[str, Any]) -> tuple[Any, ...]:
+        answer = httpx.post(service.url + "/judge", json=fields, timeout=600)
+        assert answer.status_code == 200, answer.text
+        return _summary(answer.json())
+
+    alone = [judge(fields) for fields in programs]
+    assert {verdict for verdict, *_ in alone} == {"AC", "WA", "RE", "CE", "TLE"}
+
+    def held() -> tuple[int, int, float]:
+        family = [front, *front.children(recursive=True)]
+        return len(family), sum(p.num_fds() for p in family), sum(p.memory_info().rss for p in family) / 2**20
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        assert list(pool.map(judge, programs)) == alone
+        time.sleep(1)
+        processes, fds, rss_mb = held()
+        order = list(range(PROGRAMS))
+        random.Random(0).shuffle(order)
+        assert list(pool.map(judge, [programs[i] for i in order])) == [alone[i] for i in order]
+    time.sleep(1)
+    processes_after, fds_after, rss_mb_after = held()
+    assert processes_after == processes
+    assert fds_after <= fds + 4
+    assert rss_mb_after <= rss_mb + MAX_GROWTH_MB
+    assert not [p for p in front.children(recursive=True) if p.status() == psutil.STATUS_ZOMBIE]
+    assert service.get("/health").json()["waiting"] == 0
+
+
+def test_the_compile_cache_stays_below_its_size(own_service: Any) -> None:
+    service = own_service("--cache-mb", "8")
+    for index in range(8):  # about 2 MB each
+        code = ADD["cpp"] + f"\n// {index}"
+        assert service.judge(language="cpp", code=code, tests=[{"input": "1 2", "output": "3"}])["verdict"] == "AC"
+    state = Path(service.get("/health").json()["run_folder"])
+    kept = sum(file.stat().st_size for file in state.rglob("main"))
+    assert 0 < kept <= 8 << 20

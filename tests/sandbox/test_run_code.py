@@ -1,0 +1,106 @@
+"""The SandboxFusion route, through veRL's own client and by hand."""
+
+import base64
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+from sample_programs import ADD, BROKEN, CRASH, SPIN, WRONG
+
+pytestmark = pytest.mark.sandbox
+
+VERL_NAMES = {"python": "python", "cpp": "cpp", "java": "java", "go": "go", "javascript": "nodejs"}
+PAIRS = {"inputs": ["1 2\n", "40 2\n", "-3 3\n"], "outputs": ["3\n", "42", "0\n"]}
+
+
+def _verl_results(service: Any, code: str, language: str, timeout: int = 10) -> list[Any]:
+    utils = pytest.importorskip("verl.utils.reward_score.sandbox_fusion.utils", exc_type=ImportError)
+    results, _ = utils.check_correctness(service.url + "/run_code", PAIRS, code, timeout, 512, VERL_NAMES[language])
+    return list(results)
+
+
+@pytest.mark.parametrize("language", sorted(ADD))
+def test_verls_client_sees_right_wrong_crashed_and_broken_programs(service: Any, language: str) -> None:
+    assert _verl_results(service, ADD[language], language) == [True] * 3
+    assert False in _verl_results(service, WRONG[language], language)
+    assert _verl_results(service, CRASH[language], language) == [-2] * 3
+    expected = -2 if language in ("python", "javascript") else -4  # SandboxFusion compiles neither
+    assert _verl_results(service, BROKEN[language], language) == [expected] * 3
+
+
+def test_verls_client_sees_a_timeout(service: Any) -> None:
+    assert _verl_results(service, SPIN["cpp"], "cpp", timeout=1) == [-3] * 3
+
+
+def test_many_requests_for_one_program_compile_it_once(service: Any) -> None:
+    code = ADD["cpp"] + "\n// asked for at once by many"
+    count = 'sandbox_compile_cache_total{language="cpp",result="miss"}'
+
+    def misses() -> float:
+        lines = service.get("/metrics").text.splitlines()
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(count))
+
+    before = misses()
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda n: service.run_code(language="cpp", code=code, stdin=f"{n} 1"), range(32)))
+    assert [answer["run_result"]["stdout"] for answer in answers] == [str(n + 1) for n in range(32)]
+    assert misses() - before == 1
+
+
+def test_files_go_in_and_come_out(service: Any) -> None:
+    code = "from helper import double\nopen('out/r.txt', 'w').write(str(double(int(open('data/n.txt').read()))))"
+    answer = service.run_code(
+        language="python",
+        code=code,
+        files={
+            "helper.py": base64.b64encode(b"def double(n): return 2 * n").decode(),
+            "data/n.txt": base64.b64encode(b"21").decode(),
+            "out/keep": base64.b64encode(b"").decode(),
+        },
+        fetch_files=["out/r.txt", "no/such/file"],
+    )
+    assert answer["status"] == "Success", answer
+    assert answer["files"] == {"out/r.txt": base64.b64encode(b"42").decode()}
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../up", "", "a/../../b"])
+def test_a_file_outside_the_working_directory_is_refused(service: Any, path: str) -> None:
+    request = {"language": "python", "code": "", "files": {path: ""}}
+    answer = httpx.post(service.url + "/run_code", json=request)
+    assert answer.status_code == 422
+    assert "relative path" in answer.text
+
+
+def test_limits_and_signals_in_sandboxfusions_words(service: Any) -> None:
+    sleepy = service.run_code(language="python", code="import time\ntime.sleep(60)", run_timeout=0.5)
+    assert (sleepy["status"], sleepy["run_result"]["status"]) == ("Failed", "TimeLimitExceeded")
+    killed = service.run_code(language="python", code="import os\nprint(1, flush=True)\nos.kill(os.getpid(), 9)")
+    assert (killed["status"], killed["run_result"]["return_code"]) == ("Failed", -9)
+    assert killed["run_result"]["stdout"] == "1\n"
+    greedy = service.run_code(language="python", code="x = 'a' * (1 << 30)", memory_limit_MB=64)
+    assert greedy["status"] == "Failed"
+    assert "memory" in greedy["message"] or "MemoryError" in greedy["run_result"]["stderr"]
+    assert service.run_code(language="python", code="print(1)", stdin=None)["run_result"]["stdout"] == "1\n"
+
+
+def test_a_full_queue_answers_504_here_and_429_with_retry_after_on_judge(own_service: Any) -> None:
+    service = own_service("--slots", "1", "--queue-size", "1")
+    slow = {"language": "python", "code": "import time\ntime.sleep(2)", "tests": [{}]}
+
+    def post(path: str) -> httpx.Response:
+        return httpx.post(service.url + path, json=slow, timeout=60)
+
+    with ThreadPoolExecutor(6) as pool:
+        judged = list(pool.map(post, ["/judge"] * 6))
+        ran = list(pool.map(post, ["/run_code"] * 6))
+    assert sorted(answer.status_code for answer in judged) == [200, 200, 429, 429, 429, 429]
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in judged if answer.status_code == 429)
+    assert sorted(answer.status_code for answer in ran) == [200, 200, 504, 504, 504, 504]
+    rejected = 'sandbox_rejected_total{route="/judge"} 4.0'
+    assert rejected in service.get("/metrics").text
+
+
+def test_verls_client_survives_a_full_queue(own_service: Any) -> None:
+    service = own_service("--slots", "1", "--queue-size", "2")
+    assert _verl_results(service, "import time\ntime.sleep(0.7)\n" + ADD["python"], "python") == [True] * 3
