@@ -64,6 +64,7 @@ class Outcome(NamedTuple):
     over_wall: bool
     over_output: bool
     over_memory: bool
+    over_files: bool
     failed: bool
     """The runner could not start it at all."""
 
@@ -233,7 +234,8 @@ class Box:
             over_cpu=bool(flags & _CPU),
             over_wall=bool(flags & _WALL),
             over_output=bool(flags & _OUTPUT),
-            over_memory=bool(flags & (_MEMORY | _FILES)),
+            over_memory=bool(flags & _MEMORY),
+            over_files=bool(flags & _FILES),
             failed=bool(flags & _FAILED),
         )
 

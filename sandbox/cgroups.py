@@ -52,6 +52,26 @@ class SlotGroup:
         except OSError as error:
             raise SandboxError(f"cannot set the limits of {memory}: {error}") from error
 
+    def mark(self) -> int:
+        """A moment, for hit_limit_since()."""
+        if self.version == 1:
+            (self.directories["memory"] / "memory.max_usage_in_bytes").write_text("0")
+            return 0
+        return _counter(self.directories["memory"] / "memory.events", "max")
+
+    def hit_limit_since(self, mark: int) -> bool:
+        """Whether the group came up against its own memory limit. When it did not, and the kernel killed in it all the
+        same, it was the machine that had no memory left. (Version 1 no longer counts failures; its peak tells.)"""
+        memory = self.directories["memory"]
+        if self.version == 1:
+            peak, limit = (int((memory / f"memory.{name}_in_bytes").read_text()) for name in ("max_usage", "limit"))
+            return peak > 0.95 * limit
+        return _counter(memory / "memory.events", "max") > mark
+
+    def oom_kills(self) -> int:
+        """How many processes the kernel killed in it for memory."""
+        return _counter(self.oom_counter, "oom_kill")
+
     def is_empty(self) -> bool:
         """No process is left in it."""
         return not any((path / "cgroup.procs").read_text() for path in self.directories.values())
@@ -212,6 +232,11 @@ def _remove_tree(base: Path) -> None:
             time.sleep(0.02)
         else:
             return
+
+
+def _counter(file: Path, name: str) -> int:
+    lines = (line.split() for line in file.read_text().splitlines())
+    return next((int(value) for key, value in lines if key == name), 0)
 
 
 def _write_if_there(file: Path, text: str) -> None:

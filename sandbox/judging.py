@@ -72,6 +72,7 @@ class Judge:
         command = [part.replace("{source}", job.source_name) for part in toolchain.compile_command]
         limits = Limits(job.cpu_s, 3 * job.cpu_s + 2, job.memory_mb, output_bytes=4 << 20)
         script = ["/bin/sh", "-c", f'mkdir -p {OUTPUT} && cd {SOURCES} && exec "$@"', "sh", *command]
+        before = self._memory_events()
         with Box(self.slot, toolchain.compile_view, limits, script) as box:
             box.put(f"{SOURCES}/{job.source_name}", job.code)
             outcome = next(box.run([b""]))
@@ -85,6 +86,8 @@ class Judge:
         if outcome.failed:
             raise BoxLostError("the runner could not start the compiler")
         if outcome.over_memory:
+            self._killed_since(before)
+        if outcome.over_memory or outcome.over_files:
             return report("memory_limit", None, "the compiler ran out of memory")
         if outcome.over_cpu or outcome.over_wall:
             return report("time_limit", None, "the compiler ran out of time")
@@ -141,7 +144,7 @@ class Judge:
         )
         view = toolchain.run_view
         view = type(view)(binds=(*view.binds, (job.folder, "/box")), environment=view.environment)
-        before = self._oom_kills()
+        before = self._memory_events()
         self._killed_for_memory = False
         tests = job.tests[first:]
         try:
@@ -151,22 +154,32 @@ class Judge:
                 for test, outcome in zip(tests, box.run([test.stdin for test in tests]), strict=True):
                     if outcome.failed:
                         raise BoxLostError("the runner could not start the program")
+                    if outcome.over_memory:
+                        self._killed_since(before)
                     yield self._judge(job, toolchain, test, outcome)
                 for name in job.fetch:
                     found = box.get(name, ARTIFACT_BYTES) or {}
                     if name in found:
                         files[name] = found[name]
         except BoxLostError:
-            self._killed_for_memory = self._oom_kills() > before
+            self._killed_for_memory = self._killed_since(before)
             raise
 
     _killed_for_memory = False
 
-    def _oom_kills(self) -> int:
-        if self.slot.group is None:
-            return 0
-        lines = self.slot.group.oom_counter.read_text().splitlines()
-        return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+    def _memory_events(self) -> tuple[int, int]:
+        """(kills for memory in the slot's group so far, a mark of this moment)."""
+        group = self.slot.group
+        return (group.oom_kills(), group.mark()) if group else (0, 0)
+
+    def _killed_since(self, before: tuple[int, int]) -> bool:
+        """Whether the kernel killed for memory. Raises SandboxError when that was not for the program's own limit."""
+        group = self.slot.group
+        if group is None or group.oom_kills() == before[0]:
+            return False
+        if not group.hit_limit_since(before[1]):
+            raise SandboxError("the machine ran out of memory and the kernel killed the program")
+        return True
 
     def _judge(self, job: RunJob, toolchain: Toolchain, test: TestCase, outcome: Outcome) -> TestResult:
         failure = _failure(outcome)
@@ -218,7 +231,7 @@ class Judge:
 
 def _failure(outcome: Outcome) -> str | None:
     """The verdict of a run that did not end well; None when it did."""
-    if outcome.over_memory:
+    if outcome.over_memory or outcome.over_files:
         return "MLE"
     if outcome.over_output:
         return "OLE"

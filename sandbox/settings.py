@@ -28,7 +28,7 @@ class Settings:
 
     host: str = "127.0.0.1"
     port: int = 8080
-    slots: int = os.cpu_count() or 1
+    slots: int = len(os.sched_getaffinity(0))
     queue_size: int = 1024
     backend: str = "bubblewrap"
     require: Protection = Protection.PORTABLE

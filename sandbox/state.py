@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from sandbox.errors import SandboxError
@@ -42,8 +43,7 @@ def built(state: Path, name: str, depends_on: Sequence[str], build: Callable[[Pa
     """
     digest = hashlib.sha256("\0".join(depends_on).encode()).hexdigest()[:16]
     folder = state / f"{name}-{digest}"
-    with (state / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _locked(state):
         if not folder.exists():
             making = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=state))
             try:
@@ -53,6 +53,13 @@ def built(state: Path, name: str, depends_on: Sequence[str], build: Callable[[Pa
             finally:
                 shutil.rmtree(making, ignore_errors=True)
     return folder
+
+
+@contextmanager
+def _locked(state: Path) -> Iterator[None]:
+    with (state / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def native_tools(state: Path) -> Path:
@@ -90,11 +97,12 @@ class RunFolder:
     when the next one starts."""
 
     def __init__(self, state: Path) -> None:
-        self._remove_stale(state)
-        self.path = Path(tempfile.mkdtemp(prefix="run-", dir=state))
-        self.path.chmod(0o755)
-        self._lock = (self.path / "lock").open("w")
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        with _locked(state):
+            self._remove_stale(state)
+            self.path = Path(tempfile.mkdtemp(prefix="run-", dir=state))
+            self.path.chmod(0o755)
+            self._lock = (self.path / "lock").open("w")
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     @staticmethod
     def _remove_stale(state: Path) -> None:
