@@ -140,4 +140,4 @@ class Pool:
     def overloaded(self) -> OverloadedError:
         """With an estimate of when half of the queue will be through."""
         half = 0.5 * self.waiting * self._busy_s / len(self.workers)
-        return OverloadedError(min(30, max(1, round(half))))
+        return OverloadedError(min(5, max(1, round(half))))

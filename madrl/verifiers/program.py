@@ -1,0 +1,97 @@
+"""CODE: whether the program in a response passes its row's tests, in the language that its fence names.
+
+The programs run in the sandbox service, never here. Its replicas are named by the environment variable
+MADRL_SANDBOX_URLS, since a verifier is a function of the rollout alone and the machines belong to a run, not to a row.
+"""
+
+import json
+import os
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from madrl.errors import MadrlError
+from madrl.rollout import Rollout, Verdict, Verification
+from madrl.verifiers.extract import last_program
+
+if TYPE_CHECKING:
+    from madrl.verifiers.sandbox_client import SandboxClient
+
+URLS_VARIABLE = "MADRL_SANDBOX_URLS"
+DEFAULT_URL = "http://127.0.0.1:8080"
+DEADLINE_S = 900.0
+"""From the moment a response asks, its turn behind the others of its batch included: time enough to restart a service
+in the middle of a step without losing a verdict."""
+
+LIMITS = {"time_limit_s", "memory_limit_mb", "checker"}
+"""What a ground truth may say beside its tests, in the service's words; the service has the defaults."""
+
+
+async def verify_program(rollout: Rollout) -> Verification:
+    """CORRECT when the last fenced block, run in its language, passes every test; the answer is its code.
+
+    INCORRECT with the first failure's verdict as reason (``wa tle mle re ce ole``), ``no_program`` without a block, or
+    ``no_language`` when the block's tag names none of ours. UNJUDGED when the row's tests are at fault
+    (``program_tests``) or the service gave no verdict.
+    """
+    program = last_program(rollout.response)
+    if program is None:
+        return Verification(Verdict.INCORRECT, reason="no_program")
+    if program.language is None:
+        return Verification(Verdict.INCORRECT, answer=program.code, reason="no_language")
+    try:
+        tests = program_tests(rollout.ground_truth)
+    except MadrlError as error:
+        return Verification(Verdict.UNJUDGED, answer=program.code, reason=str(error))
+    judged = await default_client().judge(
+        {"language": program.language, "code": program.code, **tests, "stop_on_first_failure": True}
+    )
+    if judged.verdict is None:
+        return Verification(Verdict.UNJUDGED, answer=program.code, reason=judged.reason)
+    if judged.verdict == "AC":
+        return Verification(Verdict.CORRECT, answer=program.code)
+    return Verification(Verdict.INCORRECT, answer=program.code, reason=judged.verdict.lower())
+
+
+@lru_cache(maxsize=256)
+def program_tests(ground_truth: str) -> dict[str, Any]:
+    """The part of a request to ``/judge`` that a row decides, parsed once for its group: ``{"tests": [{"input": str,
+    "output": str}, ...]}``, with LIMITS where the row names them. Not to be changed by the caller.
+
+    Raises MadrlError when it is anything else.
+    """
+    try:
+        row = json.loads(ground_truth)
+    except ValueError as error:
+        raise MadrlError(f"program ground_truth {_start(ground_truth)} is not JSON: {error}") from None
+    tests = row.get("tests") if isinstance(row, dict) else None
+    if not isinstance(tests, list) or not tests or not all(map(_is_test, tests)):
+        raise MadrlError(
+            f"program ground_truth {_start(ground_truth)} has no tests: "
+            'write it as {"tests": [{"input": "...", "output": "..."}]}'
+        )
+    unknown = row.keys() - {"tests"} - LIMITS
+    if unknown:
+        raise MadrlError(f"program ground_truth has unknown fields {sorted(unknown)}: use tests, {sorted(LIMITS)}")
+    return dict(row)
+
+
+def _is_test(test: object) -> bool:
+    fields = test if isinstance(test, dict) else {}
+    return fields.keys() == {"input", "output"} and all(isinstance(text, str) for text in fields.values())
+
+
+def _start(text: str) -> str:
+    return repr(text if len(text) <= 80 else f"{text[:80]}...")
+
+
+@cache
+def default_client() -> "SandboxClient":
+    """This process's client of the services in MADRL_SANDBOX_URLS, comma-separated (DEFAULT_URL when unset).
+
+    The only place that reads the variable; set it before the first verdict. Raises MadrlError for what is no URL.
+    """
+    # httpx takes a tenth of a second to import, and most who import the verifiers never judge a program.
+    from madrl.verifiers.sandbox_client import SandboxClient
+
+    urls = os.environ.get(URLS_VARIABLE, "").replace(",", " ").split() or [DEFAULT_URL]
+    return SandboxClient(urls, deadline_s=DEADLINE_S)

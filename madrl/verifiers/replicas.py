@@ -1,0 +1,60 @@
+"""Which of several equal services the next request goes to."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+logger = logging.getLogger(__name__)
+
+ASIDE_S, MAX_ASIDE_S = 0.25, 5.0
+"""A replica that has failed n times in a row is left alone for min(MAX, ASIDE * 2^(n - 1))."""
+
+RETURN_JITTER_S = 0.1
+"""Requests that wait for a replica's return come back spread over this time."""
+
+
+@dataclass
+class Replica:
+    """One service, as this client knows it."""
+
+    url: str
+    in_flight: int = 0
+    """Our own requests."""
+    failures: int = 0
+    """In a row."""
+    aside_until: float = 0.0
+    """On the monotonic clock."""
+
+    def failed(self, trouble: str) -> None:
+        """Leave it alone for a while, each time longer; once only for all the requests that one failure hits."""
+        if self.aside_until > time.monotonic():
+            return
+        aside_s = min(MAX_ASIDE_S, ASIDE_S * 2.0 ** min(self.failures, 30))
+        self.failures += 1
+        self.leave_alone(aside_s)
+        logger.warning("%s; left alone for %.2g s", trouble, aside_s)
+
+    def leave_alone(self, for_s: float) -> None:
+        """Send it nothing for so long, without counting it as a failure."""
+        self.aside_until = max(self.aside_until, time.monotonic() + for_s)
+
+    def worked(self) -> None:
+        """It has given a verdict."""
+        self.failures = 0
+
+
+async def next_replica(replicas: Sequence[Replica], avoid: Replica | None) -> Replica:
+    """The replica with the fewest of our requests in flight, at random among equals, of those not left alone; ``avoid``
+    only when there is no other. Waits while all are left alone."""
+    while True:
+        now = time.monotonic()
+        ready = [r for r in replicas if r.aside_until <= now]
+        if ready:
+            ready = [r for r in ready if r is not avoid] or ready
+            fewest = min(r.in_flight for r in ready)
+            return random.choice([r for r in ready if r.in_flight == fewest])
+        first_back = min(r.aside_until for r in replicas)
+        await asyncio.sleep(first_back - now + random.uniform(0, RETURN_JITTER_S))

@@ -1,0 +1,58 @@
+"""The compile cache by itself: one compiles, the others wait, the oldest goes first."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+from sandbox.cache import ArtifactCache
+from sandbox.jobs import Compiled
+
+
+def _compiled(size: int = 10) -> Compiled:
+    return Compiled("ok", "main", 0, b"", b"", 0.1, 0.1, size)
+
+
+async def test_only_the_first_to_ask_compiles_and_the_others_get_its_result(tmp_path: Path) -> None:
+    cache = ArtifactCache(tmp_path, 1000)
+    claims = []
+
+    async def ask() -> Compiled | None:
+        with cache.use("key") as entry:
+            claims.append(entry.claim())
+            if claims[-1]:
+                with cache.compiling("key", entry):
+                    await asyncio.sleep(0.01)
+                    cache.fill("key", entry, _compiled())
+            return await entry.result
+
+    results = await asyncio.gather(*(ask() for _ in range(5)))
+    assert claims == [True, False, False, False, False]
+    assert len(set(map(id, results))) == 1
+    assert cache.size_bytes == 10
+
+
+async def test_when_whoever_compiles_gives_up_the_others_are_told_and_the_next_may_try(tmp_path: Path) -> None:
+    cache = ArtifactCache(tmp_path, 1000)
+    with cache.use("key") as waiting:
+        with cache.use("key") as entry:
+            assert entry.claim()
+            with contextlib.suppress(RuntimeError), cache.compiling("key", entry):
+                raise RuntimeError
+        assert await waiting.result is None
+    with cache.use("key") as entry:
+        assert entry.claim()
+
+
+async def test_the_least_recently_used_goes_first_and_what_is_in_use_stays(tmp_path: Path) -> None:
+    cache = ArtifactCache(tmp_path, 25)
+    with cache.use("held") as held:
+        held.folder.mkdir()
+        cache.fill("held", held, _compiled())
+        for key in ("old", "new"):
+            with cache.use(key) as entry:
+                entry.folder.mkdir()
+                cache.fill(key, entry, _compiled())
+        assert held.folder.exists()
+        assert len(list(tmp_path.iterdir())) == 2
+        with cache.use("new") as entry:
+            assert entry.result.done()

@@ -1,0 +1,75 @@
+"""Cgroups on the machine itself; needs root."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox import cgroups
+from sandbox.errors import SandboxError
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.skipif(os.getuid() != 0, reason="needs root")]
+
+
+@pytest.fixture
+def slot() -> Iterator[cgroups.SlotGroup]:
+    try:
+        groups = cgroups.create()
+    except SandboxError as error:
+        pytest.skip(str(error))
+    yield groups.add_slot()
+    groups.remove()
+    assert not [path for base in groups.bases.values() for path in base.parent.glob(f"{base.name}*")]
+
+
+def _run_inside(slot: cgroups.SlotGroup, code: str) -> subprocess.Popen[bytes]:
+    join = "".join(f"open({file!r}, 'w').write('0');" for file in slot.procs_files)
+    return subprocess.Popen([sys.executable, "-c", join + code], stderr=subprocess.DEVNULL)
+
+
+def test_a_program_over_its_memory_is_killed_and_counted(slot: cgroups.SlotGroup) -> None:
+    slot.limit(64 << 20, 50)
+    before, mark = slot.oom_kills(), slot.mark()
+    assert not slot.hit_limit_since(mark)
+    assert _run_inside(slot, "bytearray(200 << 20)").wait() == -9
+    assert slot.oom_kills() == before + 1
+    assert slot.hit_limit_since(mark)
+
+
+def test_limits_can_be_raised_and_lowered(slot: cgroups.SlotGroup) -> None:
+    for megabytes in (64, 512, 32, 256):
+        slot.limit(megabytes << 20, 50)
+        assert _run_inside(slot, f"bytearray({megabytes // 2} << 20)").wait() == 0
+
+
+def test_processes_are_bounded(slot: cgroups.SlotGroup) -> None:
+    slot.limit(256 << 20, 3)
+    code = "import os\nfor _ in range(9):\n  if os.fork() == 0: import time; time.sleep(9)"
+    process = _run_inside(slot, code)
+    assert process.wait() == 1
+    slot.kill()
+    assert slot.is_empty()
+
+
+def test_what_is_left_is_killed(slot: cgroups.SlotGroup) -> None:
+    slot.limit(256 << 20, 50)
+    process = _run_inside(slot, "import time\ntime.sleep(99)")
+    deadline = time.monotonic() + 10
+    while slot.is_empty() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not slot.is_empty()
+    slot.kill()
+    assert process.wait() == -9
+
+
+def test_groups_of_dead_services_are_removed(slot: cgroups.SlotGroup) -> None:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    parent = slot.directories["memory"].parent.parent
+    stale = parent / f"{cgroups.NAME}-{dead.pid}"
+    (stale / "slot-0").mkdir(parents=True)
+    cgroups._remove_stale(parent)
+    assert not stale.exists()

@@ -1,0 +1,83 @@
+"""What a source file must be called, and what is run of a compiled one."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sandbox.classfile import main_class
+from sandbox.languages import ALIASES, SOURCE_NAMES, language_of
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("public class Foo { }", "Foo.java"),
+        ("class Foo { }", "Main.java"),
+        ("// public class No {}\npublic final class Yes {}", "Yes.java"),
+        ('class A { String s = "public class No {"; }\npublic record Yes(int x) {}', "Yes.java"),
+        ("class A { public static class Inner {} }\npublic  abstract   class Outer {}", "Outer.java"),
+        ("/* { */ public interface Größe { }", "Größe.java"),
+        ("class A { char c = '{'; }\npublic enum E { X }", "E.java"),
+        ("public class " + "x" * 400 + " {}", "Main.java"),
+        ("", "Main.java"),
+    ],
+)
+def test_javas_public_class_names_the_file(code: str, name: str) -> None:
+    assert SOURCE_NAMES["java"](code) == name
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("const fs = require('fs')", "main.js"),
+        ("import fs from 'fs'", "main.mjs"),
+        ("import 'x'\n", "main.mjs"),
+        ("import { a } from 'b'", "main.mjs"),
+        ("import * as fs from 'fs'\nconst x = require('y')", "main.js"),
+        ("const important = 1", "main.js"),
+        ("export default 3", "main.mjs"),
+    ],
+)
+def test_javascript_that_imports_is_a_module(code: str, name: str) -> None:
+    assert SOURCE_NAMES["javascript"](code) == name
+
+
+def test_names_and_aliases_are_found_in_any_case() -> None:
+    assert language_of("C++") == "cpp"
+    assert language_of("Python3") == "python"
+    assert language_of("nodejs") == "javascript"
+    assert language_of("rust") is None
+    names = [*ALIASES, *(alias for aliases in ALIASES.values() for alias in aliases)]
+    assert len(names) == len(set(names))
+
+
+def _classes(folder: Path, source: str) -> dict[str, bytes]:
+    (folder / "T.java").write_text(source)
+    subprocess.run(["javac", "-d", folder / "out", folder / "T.java"], check=True)
+    return {str(f.relative_to(folder / "out")): f.read_bytes() for f in (folder / "out").rglob("*.class")}
+
+
+MAIN = "public static void main(String[] a) { long x = 1L; double d = 2.0; Runnable r = () -> {}; }"
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("class A { MAIN }", "A"),
+        ("class A { MAIN } class Main { MAIN }", "Main"),
+        ("class A { MAIN } public class T { MAIN }", "T"),
+        ("package p.q; class A {} class B { int f; static class C {} MAIN }", "p.q.B"),
+        ("class A { public static void main() {} } class B { public static void main(String... a) {} }", "B"),
+        ("interface I { static void x() {} static void main(String[] a) {} }", "I"),
+    ],
+)
+def test_the_class_with_a_main_method_is_run(tmp_path: Path, source: str, expected: str) -> None:
+    assert main_class(_classes(tmp_path, source.replace("MAIN", MAIN))) == expected
+
+
+@pytest.mark.sandbox
+def test_without_a_main_method_there_is_nothing_to_run(tmp_path: Path) -> None:
+    with pytest.raises(KeyError, match="public static void main"):
+        main_class(_classes(tmp_path, "class A { static void main(String[] a) {} }"))

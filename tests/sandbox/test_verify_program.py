@@ -1,0 +1,83 @@
+"""From a response to its verdict, through the real client and the real service."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from madrl.rollout import Rollout, Verdict, Verification
+from madrl.verifiers.program import URLS_VARIABLE, default_client, verify_program
+
+if TYPE_CHECKING:
+    from conftest import Service
+
+pytestmark = pytest.mark.sandbox
+
+GROUND_TRUTH = json.dumps(
+    {"tests": [{"input": f"{n}\n", "output": f"{2 * n} \n"} for n in range(5)], "time_limit_s": 3}
+)
+SOLUTIONS = {
+    "python": "print(2 * int(input()))",
+    "cpp": "#include <iostream>\nint main() { int n; std::cin >> n; std::cout << 2 * n; }",
+    "java": "import java.util.Scanner;\npublic class Double {\n  public static void main(String[] args) {\n"
+    "    System.out.println(2 * new Scanner(System.in).nextInt());\n  }\n}",
+    "go": 'package main\n\nimport "fmt"\n\nfunc main() {\n\tvar n int\n\tfmt.Scan(&n)\n\tfmt.Println(2 * n)\n}',
+    "javascript": "console.log(2 * Number(require('fs').readFileSync(0, 'utf8')))",
+}
+
+
+@pytest.fixture(autouse=True)
+async def client(service: "Service", monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """This process's client asks the service."""
+    monkeypatch.setenv(URLS_VARIABLE, service.url)
+    default_client.cache_clear()
+    yield
+    await default_client().aclose()
+    default_client.cache_clear()
+
+
+async def verify(code: str, tag: str = "python") -> Verification:
+    return await verify_program(Rollout(f"Here:\n\n```{tag}\n{code}\n```\n", GROUND_TRUTH))
+
+
+@pytest.mark.parametrize("language", SOLUTIONS)
+async def test_a_right_program_is_correct(language: str) -> None:
+    assert await verify(SOLUTIONS[language], language) == (Verdict.CORRECT, f"{SOLUTIONS[language]}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("print(3 * int(input()))", "wa"),
+        ("print(2 *", "ce"),
+        ("print(1 / 0)", "re"),
+        ("while True: pass", "tle"),
+        ("while True: print('x' * 65536)", "ole"),
+        ("print('\x00')", "ce"),
+        ("print('\ud800')", "wa"),
+        ("# " + "x" * (2 << 20), "ce"),
+    ],
+    ids=["wrong", "syntax", "crash", "endless", "flood", "NUL", "half a surrogate pair", "2 MiB"],
+)
+async def test_a_program_that_fails_is_incorrect_for_its_verdict(code: str, reason: str) -> None:
+    judged = await verify(code)
+    assert (judged.verdict, judged.reason) == (Verdict.INCORRECT, reason)
+
+
+async def test_one_languages_code_under_anothers_tag_is_incorrect() -> None:
+    assert (await verify(SOLUTIONS["python"], "cpp")).verdict is Verdict.INCORRECT
+
+
+async def test_killing_and_restarting_the_service_in_the_middle_of_a_batch_loses_no_verdict(service: "Service") -> None:
+    codes = [f"{SOLUTIONS['python']}  # {n}" if n % 2 else f"print({n})" for n in range(200)]
+    batch = asyncio.gather(*(verify(code) for code in codes))
+    await asyncio.sleep(1.0)
+    unfinished = not batch.done()
+    await asyncio.to_thread(service.kill)
+    await asyncio.to_thread(service.start)
+    judged = await batch
+    await asyncio.to_thread(service.warm_up)
+    assert unfinished
+    assert [verification.verdict.correct for verification in judged] == [n % 2 == 1 for n in range(200)]

@@ -1,0 +1,97 @@
+"""A real HTTP server that misbehaves as a test tells it to, in the test's own event loop."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What goes over the wire; ``cut_after`` resets the connection after so many bytes of it."""
+
+    status: int = 200
+    body: bytes = b"{}"
+    headers: dict[str, str] = field(default_factory=dict)
+    cut_after: int | None = None
+
+    def wire(self) -> bytes:
+        """The whole HTTP message."""
+        headers = {"Content-Length": str(len(self.body)), "Content-Type": "application/json", **self.headers}
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        return f"HTTP/1.1 {self.status} Scripted\r\n{head}\r\n".encode() + self.body
+
+
+def verdict(code: str = "AC", message: str = "") -> Reply:
+    """A whole answer to /judge, as far as the client reads it."""
+    return Reply(body=json.dumps({"verdict": code, "message": message, "passed": 1, "total": 1}).encode())
+
+
+Handler = Callable[[dict[str, Any]], Awaitable[Reply]]
+
+
+class ScriptedService:
+    """Answers POST /judge with what ``handler`` returns for the request's JSON; starts on a port of its own."""
+
+    def __init__(self, handler: Handler) -> None:
+        self.handler = handler
+        self.requests: list[dict[str, Any]] = []
+        self.in_flight = self.most_in_flight = 0
+        self.port = 0
+        self._server: asyncio.Server | None = None
+        self.connections: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}
+
+    @property
+    def url(self) -> str:
+        """Also valid while it is stopped."""
+        return f"http://127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        """On its former port, if it had one."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def kill(self) -> None:
+        """As a SIGKILL looks from outside: every connection is reset, and new ones are refused."""
+        assert self._server is not None
+        self._server.close()
+        for connection, serving in self.connections.items():
+            connection.transport.abort()
+            serving.cancel()
+        await asyncio.gather(*self.connections.values())
+        await self._server.wait_closed()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.kill()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving = asyncio.current_task()
+        assert serving is not None
+        self.connections[writer] = serving
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                assert head.startswith("POST /judge HTTP/1.1\r\n")
+                length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
+                request = json.loads(await reader.readexactly(length))
+                self.requests.append(request)
+                self.in_flight += 1
+                self.most_in_flight = max(self.most_in_flight, self.in_flight)
+                try:
+                    reply = await self.handler(request)
+                finally:
+                    self.in_flight -= 1
+                writer.write(reply.wire()[: reply.cut_after])
+                await writer.drain()
+                if reply.cut_after is not None:
+                    return
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            del self.connections[writer]
+            writer.transport.abort()
