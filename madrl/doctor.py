@@ -4,6 +4,7 @@ veRL swallows a plug-in's import error and goes on without it, so each plug-in i
 the group reward is computed once through it.
 """
 
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -99,10 +100,27 @@ def _plugins() -> list[Check]:
 
 
 def _sandbox() -> list[Check]:
-    tools = {tool: shutil.which(tool) for tool in ("bwrap", "g++", "javac", "go", "node")}
-    missing = [tool for tool, path in tools.items() if path is None]
-    detail = "not needed by the tasks of this version; "
-    return [Check("sandbox", None, detail + (f"missing: {', '.join(missing)}" if missing else "all tools found"))]
+    """Each replica of the service that judges programs. Only tasks with programs need one, so none is no failure,
+    unless MADRL_SANDBOX_URLS promises it."""
+    import httpx
+
+    from madrl.verifiers.program import URLS_VARIABLE, sandbox_urls
+
+    checks = []
+    for url in sandbox_urls():
+        try:
+            health = httpx.get(f"{url}/health", timeout=5, trust_env=False).raise_for_status().json()
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            promised = URLS_VARIABLE in os.environ
+            detail = f"no service at {url} ({type(error).__name__})" + ("" if promised else "; only code tasks need one")
+            remedy = "bash sandbox/install.sh && python -m sandbox, or set MADRL_SANDBOX_URLS"
+            checks.append(Check("sandbox", False if promised else None, detail, remedy))
+            continue
+        served = [language for language, works in health["languages"].items() if works]
+        detail = f"{url}: {health['slots']} slots, protection {health['protection']}, {', '.join(served)}"
+        missing = "; ".join(health["missing"].values())
+        checks.append(Check("sandbox", not missing, f"{detail}{'; ' + missing if missing else ''}", missing))
+    return checks
 
 
 def _disk() -> list[Check]:

@@ -32,3 +32,11 @@ def test_trouble_is_named_with_a_remedy_and_a_non_zero_exit(tmp_path: os.PathLik
     assert "remedy: bash recipes/install.sh" in done.stdout
     assert "not ready to train" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_sandbox_that_the_environment_promises_must_be_there() -> None:
+    done = doctor(MADRL_SANDBOX_URLS="http://127.0.0.1:9")
+    assert done.returncode == 2
+    assert "BAD sandbox" in done.stdout
+    assert "no service at http://127.0.0.1:9" in done.stdout
+    assert "python -m sandbox" in done.stdout

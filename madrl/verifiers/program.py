@@ -86,12 +86,16 @@ def _start(text: str) -> str:
 
 @cache
 def default_client() -> "SandboxClient":
-    """This process's client of the services in MADRL_SANDBOX_URLS, comma-separated (DEFAULT_URL when unset).
+    """This process's client of the services at sandbox_urls().
 
-    The only place that reads the variable; set it before the first verdict. Raises MadrlError for what is no URL.
+    Set the variable before the first verdict. Raises MadrlError for what is no URL.
     """
     # httpx takes a tenth of a second to import, and most who import the verifiers never judge a program.
     from madrl.verifiers.sandbox_client import SandboxClient
 
-    urls = os.environ.get(URLS_VARIABLE, "").replace(",", " ").split() or [DEFAULT_URL]
-    return SandboxClient(urls, deadline_s=DEADLINE_S)
+    return SandboxClient(sandbox_urls(), deadline_s=DEADLINE_S)
+
+
+def sandbox_urls() -> list[str]:
+    """Of the services in MADRL_SANDBOX_URLS, comma-separated; DEFAULT_URL when it is unset. Nobody else reads it."""
+    return os.environ.get(URLS_VARIABLE, "").replace(",", " ").split() or [DEFAULT_URL]
