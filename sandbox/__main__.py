@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import uvicorn
@@ -83,14 +84,17 @@ def _stop_before_serving(number: int, _: object) -> None:
 
 async def serve(settings: Settings) -> None:
     """Start, serve, drain. Raises SandboxError when the machine cannot give what was asked for."""
-    folder = state.open_state(settings.state_dir or state.default_state_folder())
-    listener = bind(settings.host, settings.port)
-    groups, protection, reason = protect(settings)
-    native = state.native_tools(folder)
-    run_folder = state.RunFolder(folder)
-    workers: list[Worker] = []
-    try:
+    async with AsyncExitStack() as stack:
+        folder = state.open_state(settings.state_dir or state.default_state_folder())
+        listener = stack.enter_context(bind(settings.host, settings.port))
+        groups, protection, reason = protect(settings)
+        if groups:
+            stack.callback(groups.remove)
+        native = state.native_tools(folder)
+        run_folder = state.RunFolder(folder)
+        stack.callback(run_folder.remove)
         toolchains, missing = find_toolchains(folder)
+        workers = []
         for index in range(settings.slots):
             slot = Slot(
                 native=str(native),
@@ -101,7 +105,8 @@ async def serve(settings: Settings) -> None:
                 scratch=str(run_folder.path),
             )
             workers.append(Worker(slot, toolchains))
-        await asyncio.gather(*(worker.start() for worker in workers))
+            stack.push_async_callback(workers[-1].stop)
+            await workers[-1].start()
         pool = Pool(workers, settings.queue_size)
         missing |= await canaries(pool, toolchains)
         for language, problem in sorted(missing.items()):
@@ -110,14 +115,7 @@ async def serve(settings: Settings) -> None:
             raise SandboxError("no language works here")
         cache = ArtifactCache(run_folder.path, settings.cache_mb << 20)
         service = JudgeService(pool, cache, missing, Metrics())
-        shared = State(service, settings, protection, reason)
-        await _run_server(shared, settings, listener)
-    finally:
-        listener.close()
-        await asyncio.gather(*(worker.stop() for worker in workers))
-        run_folder.remove()
-        if groups:
-            groups.remove()
+        await _run_server(State(service, settings, protection, reason), settings, listener)
 
 
 def bind(host: str, port: int) -> socket.socket:

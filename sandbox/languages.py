@@ -8,6 +8,7 @@ import hashlib
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,9 +135,8 @@ def _find(tool: str, package: str) -> Path:
 
 
 def _output(*command: str | Path, environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=600, env={"PATH": "/usr/bin:/bin", **(environment or {})}
-    )
+    clean = {"PATH": "/usr/bin:/bin", "TMPDIR": tempfile.gettempdir(), **(environment or {})}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=clean)
     if done.returncode:
         raise ToolchainMissingError(
             f"{' '.join(map(str, command))} failed: {(done.stderr or done.stdout).strip()[-300:]}"
