@@ -67,7 +67,12 @@ def bubblewrap(jail: Jail, command: Sequence[str]) -> list[str]:
     argv += ["--proc", "/proc", "--dev", "/dev"]
     argv += ["--size", str(TMP_MB << 20), "--perms", "1777", "--tmpfs", "/tmp"]
     argv += ["--size", str(SHM_MB << 20), "--perms", "1777", "--tmpfs", "/dev/shm"]
-    return [*argv, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--", *command]
+    return [*argv, *_read_only("/proc", "/dev/pts", "/dev", "/"), "--chdir", "/tmp", "--", *command]
+
+
+def _read_only(*mounts: str) -> list[str]:
+    """Also /proc, below which a program could leave notes, or set the limits of its namespaces, for its next test."""
+    return [part for mount in mounts for part in ("--remount-ro", mount)]
 
 
 HIDDEN = ("/root", "/home", "/srv", "/opt", "/mnt", "/media", "/boot", "/sys", "/usr/src")

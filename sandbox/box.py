@@ -107,7 +107,8 @@ class Box:
         self._errors = tempfile.TemporaryFile()
         handed = [theirs.fileno(), os.open(f"{self.slot.native}/filter.bpf", os.O_RDONLY | os.O_CLOEXEC)]
         if self.slot.group:
-            handed.append(os.open(self.slot.group.oom_counter, os.O_RDONLY | os.O_CLOEXEC))
+            counters = (self.slot.group.oom_counter, self.slot.group.cpu_counter)
+            handed += [os.open(counter, os.O_RDONLY | os.O_CLOEXEC) for counter in counters]
         try:
             self._process = subprocess.Popen(
                 self._argv(handed),
@@ -147,8 +148,8 @@ class Box:
         )
         zygote = ["/usr/bin/python3", "-s", "/sandbox/zygote.py", "/sandbox/runner.so", "/box"]
         start = zygote if self.command is None else ["/sandbox/runner"]
-        oom = handed[2] if len(handed) > 2 else -1
-        numbers = (handed[0], handed[1], oom, limits.processes, limits.stack_mb, limits.file_mb)
+        fds = handed if self.slot.group else (*handed, -1, -1)
+        numbers = (*fds, limits.processes, limits.stack_mb, limits.file_mb)
         command = [*start, *map(str, numbers), *(self.command or ())]
         return BACKENDS[self.slot.backend](jail, command)
 

@@ -34,6 +34,13 @@ class SlotGroup:
         """A file with a line ``oom_kill N``."""
         return self.directories["memory"] / ("memory.oom_control" if self.version == 1 else "memory.events")
 
+    @property
+    def cpu_counter(self) -> Path:
+        """A file with the CPU time used: nanoseconds alone (version 1), or a line ``usage_usec N``."""
+        return (
+            self.directories["cpuacct"] / "cpuacct.usage" if self.version == 1 else self.directories["cpu"] / "cpu.stat"
+        )
+
     def limit(self, memory_bytes: int, max_processes: int) -> None:
         """Set the limits of the next program. Raises SandboxError when the kernel refuses."""
         memory = self.directories["memory"]
@@ -157,16 +164,16 @@ def _own_paths() -> dict[str, str]:
 
 def _version_1() -> Cgroups:
     own, bases = _own_paths(), {}
-    for controller in (*NEEDED, "cpu"):
+    for controller in (*NEEDED, "cpuacct", "cpu"):
         mounts = [(root, at) for kind, root, at, options in _mounts() if kind == "cgroup" and controller in options]
         if not mounts:
-            if controller in NEEDED:
+            if controller != "cpu":
                 raise SandboxError(f"no {controller} controller is mounted")
             continue
         bases[controller] = _own_directory(*mounts[0], own.get(controller, "/")) / f"{NAME}-{os.getpid()}"
     for controller, base in bases.items():
         _remove_stale(base.parent)
-        base.mkdir()
+        base.mkdir(exist_ok=True)  # cpu and cpuacct are often one hierarchy
         if controller == "cpu":
             (base / "cpu.shares").write_text(str(1024 * CPU_WEIGHT // 100))
     return Cgroups(1, bases)
@@ -192,7 +199,7 @@ def _version_2() -> Cgroups:
         if set(NEEDED) <= set((base / "cgroup.controllers").read_text().split()):
             _enable(base)
             _write_if_there(base / "cpu.weight", str(CPU_WEIGHT))
-            return Cgroups(2, dict.fromkeys(NEEDED, base))
+            return Cgroups(2, dict.fromkeys((*NEEDED, "cpu"), base))
         base.rmdir()
     raise SandboxError(f"no group from {own} up lets us hand out memory and pids (as root, or with Delegate=yes)")
 

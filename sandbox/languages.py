@@ -62,15 +62,19 @@ class Toolchain:
         return [part.format(memory_mb=memory_mb, entry=entry) for part in self.run_command]
 
 
+_JAVA_COMMENT_OR_LITERAL = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL
+)
+_JAVA_ANNOTATION = re.compile(r"@(?!interface\b)[\w.]+(?:\s*\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))?")
 _JAVA_TOKEN = re.compile(
-    r'"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/|[{}]'
-    r"|\bpublic\s+(?:(?:abstract|final|sealed|strictfp|static|non-sealed)\s+)*(?:class|interface|enum|record)\s+(\w+)",
-    re.DOTALL,
+    r"[{}]|\bpublic\s+(?:(?:abstract|final|sealed|strictfp|static|non-sealed)\s+)*"
+    r"(?:class|interface|enum|record|@interface)\s+(\w+)"
 )
 
 
 def _java_source(code: str) -> str:
     """The public top-level type names the file, and javac insists."""
+    code = _JAVA_ANNOTATION.sub(" ", _JAVA_COMMENT_OR_LITERAL.sub(" ", code))
     depth = 0
     for token in _JAVA_TOKEN.finditer(code):
         depth += {"{": 1, "}": -1}.get(token[0], 0)

@@ -71,10 +71,11 @@ def run_program(code: types.CodeType) -> None:
     for finalize in finalizers:
         with contextlib.suppress(BaseException):
             finalize()
-    try:
-        sys.stdout.flush()
-    except BaseException:
-        status = 120
+    if sys.stdout is not None and not getattr(sys.stdout, "closed", False):
+        try:
+            sys.stdout.flush()
+        except BaseException:
+            status = 120
     with contextlib.suppress(BaseException):
         sys.stderr.flush()
     os._exit(status)
