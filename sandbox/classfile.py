@@ -50,7 +50,11 @@ def _describe(content: bytes) -> tuple[str, bool, bool]:
         flags & wanted == wanted and strings[name] == b"main" and strings[kind] == b"([Ljava/lang/String;)V"
         for flags, name, kind in members
     )
-    return strings[classes[this_class]].decode("utf-8", "replace"), bool(access & _PUBLIC), has_main
+    # Modified UTF-8: a character beyond 16 bits stands as two surrogates.
+    name = (
+        strings[classes[this_class]].decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16")
+    )
+    return name, bool(access & _PUBLIC), has_main
 
 
 def _skip_members(content: bytes, at: int, count: int) -> tuple[int, list[tuple[int, int, int]]]:

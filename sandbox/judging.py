@@ -5,9 +5,11 @@ decides. The canary works, so it was the program (RE, or MLE when memory did it)
 can therefore not choose IE for itself.
 """
 
+import errno
 import os
 import shutil
 import tempfile
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +53,8 @@ class Judge:
             return self.compile(job) if isinstance(job, CompileJob) else self.run(job)
         except SandboxError as error:
             return Failed(str(error))
+        except Exception as error:  # a mistake of ours; one more process that died would say less
+            return Failed("".join(traceback.format_exception(error))[-2000:])
 
     # ---- compiling
 
@@ -102,7 +106,12 @@ class Judge:
             return report("error", None, str(error.args[0]) if error.args else "the compiler left no program")
         if toolchain.name == "python":
             files["main.py"] = job.code
-        _write_artifact(Path(job.folder), files)
+        try:
+            _write_artifact(Path(job.folder), files)
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise SandboxError(f"cannot keep the compiled program: {error}") from error
+            return report("error", None, "the names of the compiled files are too long")
         return report("ok", entry, size=sum(map(len, files.values())))
 
     # ---- running

@@ -68,7 +68,7 @@ _JAVA_COMMENT_OR_LITERAL = re.compile(
 _JAVA_ANNOTATION = re.compile(r"@(?!interface\b)[\w.]+(?:\s*\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))?")
 _JAVA_TOKEN = re.compile(
     r"[{}]|\bpublic\s+(?:(?:abstract|final|sealed|strictfp|static|non-sealed)\s+)*"
-    r"(?:class|interface|enum|record|@interface)\s+(\w+)"
+    r"(?:class|interface|enum|record|@interface)\s+([\w$]+)"
 )
 
 

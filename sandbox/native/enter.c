@@ -1,4 +1,4 @@
-/* Join the slot's cgroups, become the slot's user, then exec the isolation backend.
+/* Join the slot's cgroups, become the slot's user, forget the worker's signal handling, exec the isolation backend.
  *
  *   enter UID GID NICE [CGROUP_PROCS_FILE ...] -- COMMAND [ARG ...]
  *
@@ -38,6 +38,10 @@ int main(int argc, char **argv) {
   pid_t parent = getppid();
   if (prctl(PR_SET_PDEATHSIG, SIGKILL)) fail("PR_SET_PDEATHSIG");
   if (getppid() != parent) _exit(125);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL); /* the worker ignores some; a program must not */
   int i = 4;
   for (; i < argc && strcmp(argv[i], "--"); i++)
     if (put(argv[i], "0")) fail(argv[i]);

@@ -41,6 +41,7 @@ enum { WALL = 1, CPU = 2, OUTPUT = 4, MEMORY = 8, FILES = 16, FAILED = 32 }; /* 
 
 #define STDERR_KEPT (64u << 10)
 #define MAX_INODES 65536u
+#define MAX_SOCKETS 256
 #define MAX_FETCHED 4096
 #define GATHER_US 4000
 #define COUNTER_SLACK_US 20000
@@ -189,15 +190,22 @@ static void wipe(void) {
   }
 }
 
+/* Of this network namespace, which has no others than the program's. */
+static int sockets_open(void) {
+  char text[4096];
+  int lines = 0;
+  ssize_t n;
+  for (off_t at = 0; (n = pread(unix_fd, text, sizeof text, at)) > 0; at += n)
+    for (ssize_t i = 0; i < n; i++) lines += text[i] == '\n';
+  return lines ? lines - 1 : 0; /* the first has the headings */
+}
+
 /* Sockets and files that a dead program had sent into its own sockets live until the kernel collects them, with their
  * names and locks. This network namespace has no other sockets; closing one more sets the collection off. Returns -1
  * when they do not go: then this sandbox must. */
 static int collect_sockets(void) {
-  char text[512];
   for (int tries = 0; tries < 200; tries++) {
-    ssize_t n = pread(unix_fd, text, sizeof text, 0); /* a line of headings, then one for each socket */
-    char *heading = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
-    if (!heading || heading + 1 == text + n) return 0;
+    if (!sockets_open()) return 0;
     close(socket(AF_UNIX, SOCK_STREAM, 0));
     usleep(500);
   }
@@ -275,6 +283,27 @@ static size_t read_at(int dir, const char *name, char *into, size_t cap) {
   return n < 0 ? 0 : (size_t)n;
 }
 
+/* Shared anonymous memory that a process has mapped, in KB: resident in none of those that only passed it on. Each piece
+ * is counted once, by its inode number. */
+static uint64_t shared_kb(const char *pid, struct buffer *seen) {
+  char name[64], *line = NULL;
+  size_t cap = 0;
+  uint64_t sum = 0;
+  snprintf(name, sizeof name, "%.20s/maps", pid);
+  int fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
+  FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
+  while (maps && getline(&line, &cap, maps) > 0) {
+    unsigned long long start, end, inode;
+    if (!strstr(line, "/dev/zero (deleted)") || sscanf(line, "%llx-%llx %*s %*s %*s %llu", &start, &end, &inode) != 3) continue;
+    int known = 0;
+    for (size_t i = 0; i < seen->len; i += sizeof inode) known |= !memcmp(seen->data + i, &inode, sizeof inode);
+    if (!known && !append(seen, &inode, sizeof inode)) sum += (end - start) / 1024;
+  }
+  free(line);
+  if (maps) fclose(maps);
+  return sum;
+}
+
 /* Proportional set size, which counts a page shared by k processes 1/k in each; resident size where it is hidden. */
 static uint64_t pss_kb(const char *pid, uint64_t resident_kb) {
   char name[64], text[1024];
@@ -285,8 +314,10 @@ static uint64_t pss_kb(const char *pid, uint64_t resident_kb) {
 }
 
 /* CPU time and memory of every process in the sandbox but this one; zombies keep theirs until they are reaped. */
-static struct usage measure(int precise) {
+static struct usage measure(int precise, int with_shared) {
   struct usage sum = {0, 0};
+  static struct buffer seen;
+  reset(&seen);
   static uint64_t tick_us, page_kb;
   if (!tick_us) tick_us = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK), page_kb = (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
   int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -305,6 +336,7 @@ static struct usage measure(int precise) {
       if ((p = strchr(p, ' '))) p++;
     }
     sum.cpu_us += (v[11] + v[12] + v[13] + v[14]) * tick_us; /* utime stime cutime cstime */
+    if (with_shared) sum.rss_kb += shared_kb(e->d_name, &seen);
     sum.rss_kb += precise ? pss_kb(e->d_name, v[21] * page_kb) : v[21] * page_kb;
   }
   if (list) closedir(list);
@@ -339,16 +371,17 @@ static int64_t sandbox_cpu_us(void) {
 
 static uint32_t over_a_limit(const struct request *q, int64_t *cpu_mark) {
   if (out_of_memory()) return MEMORY;
-  struct usage u = measure(0);
+  struct usage u = measure(0, q->rss_max_kb > 0);
   int64_t counted = sandbox_cpu_us();
   if (!*cpu_mark) *cpu_mark = counted;
   if (u.cpu_us > q->cpu_ms * 1000ull || counted - *cpu_mark > q->cpu_ms * 1000ll + COUNTER_SLACK_US) return CPU;
   uint64_t files_kb = 0;
+  if (sockets_open() > MAX_SOCKETS) return FILES; /* each can hold 200 KB that only a memory cgroup would count */
   for (size_t i = 0; i < sizeof writable / sizeof *writable; i++) {
     if (inodes_used(writable[i]) > MAX_INODES) return FILES;
     if (q->rss_max_kb) files_kb += kb_used(writable[i]);
   }
-  if (q->rss_max_kb && u.rss_kb + files_kb > q->rss_max_kb && measure(1).rss_kb + files_kb > q->rss_max_kb)
+  if (q->rss_max_kb && u.rss_kb + files_kb > q->rss_max_kb && measure(1, 1).rss_kb + files_kb > q->rss_max_kb)
     return MEMORY;
   return 0;
 }
@@ -467,7 +500,7 @@ static int run(const struct request *q, const char *data, struct reply *r, struc
   int64_t counted = cpu_mark ? sandbox_cpu_us() - cpu_mark : 0;
   if (counted > (int64_t)r->cpu_us + COUNTER_SLACK_US) r->cpu_us = (uint64_t)counted;
   if (r->cpu_us > q->cpu_ms * 1000ull) r->flags |= CPU;
-  if (out_of_memory()) r->flags |= MEMORY;
+  if (out_of_memory() || (q->rss_max_kb && r->rss_kb > q->rss_max_kb)) r->flags |= MEMORY;
   close(po[0]), close(pe[0]);
   if (pidfd >= 0) close(pidfd);
   r->out_len = (uint32_t)out->len, r->err_len = (uint32_t)err->len;

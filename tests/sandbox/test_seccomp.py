@@ -47,6 +47,8 @@ def _filtered(code: str) -> subprocess.CompletedProcess[str]:
         ("socket AF_NETLINK", 41, (16, 3, 0), "EPERM"),
         ("socket AF_UNIX with high bits set", 41, (1 | 1 << 32, 1, 0), "ok"),
         ("socketpair AF_UNIX", 53, (1, 1, 0, 0), "EFAULT"),
+        ("setsockopt SO_SNDBUF", 54, (0, 1, 7, 0, 0), "EPERM"),
+        ("setsockopt SO_REUSEADDR", 54, (0, 1, 2, 0, 0), "ENOTSOCK"),
         ("ptrace", 101, (0, 0, 0, 0), "ENOSYS"),
         ("unshare", 272, (0x10000000,), "ENOSYS"),
         ("clone with CLONE_NEWUSER", 56, (0x10000000 | 17, 0, 0, 0, 0), "EPERM"),
