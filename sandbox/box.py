@@ -89,7 +89,7 @@ class Box:
     """A running sandbox. Use as a context manager: leaving it ends every process in it.
 
     ``command`` is the program's argument vector; None runs the Python zygote on the artifact instead.
-    Raises SandboxError when it does not start.
+    Raises BoxLostError when it does not start, SandboxError when there is nothing to start.
     """
 
     slot: Slot
@@ -133,7 +133,8 @@ class Box:
             self._take(1, time.monotonic() + HELLO_TIMEOUT_S)
         except BoxLostError as error:
             self.__exit__()
-            raise SandboxError(f"the sandbox did not start: {self._said() or error}") from error
+            # A zygote has the program's constants in memory by now: that it did not start may be the program's doing.
+            raise BoxLostError(f"the sandbox did not start: {self._said() or error}") from error
         return self
 
     def _argv(self, handed: list[int]) -> list[str]:
