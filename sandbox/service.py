@@ -1,5 +1,6 @@
 """The HTTP service: routes, back-pressure, request ids, structured logs."""
 
+import contextlib
 import json
 import logging
 import os
@@ -51,31 +52,32 @@ class Edge:
         headers = dict(scope["headers"])
         request_id = headers.get(b"x-request-id", b"").decode("latin-1")[:100] or uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
-        received, answered = 0, False
+        received, too_large, answered = 0, int(headers.get(b"content-length", b"0")) > self.max_body_bytes, False
 
         async def counted() -> Message:
-            nonlocal received
+            nonlocal received, too_large
             message = await receive()
             received += len(message.get("body", b""))
             if received > self.max_body_bytes:
+                too_large = True
                 raise _TooLargeError
             return message
 
         async def with_id(message: Message) -> None:
             nonlocal answered
+            if too_large and not answered:
+                return  # whatever the application makes of half a body; 413 is sent below
             if message["type"] == "http.response.start":
                 answered = True
                 message["headers"] = [*message.get("headers", []), (b"x-request-id", request_id.encode("latin-1"))]
             await send(message)
 
-        try:
-            if int(headers.get(b"content-length", b"0")) > self.max_body_bytes:
-                raise _TooLargeError
-            await self.app(scope, counted, with_id)
-        except _TooLargeError:
-            if not answered:
-                detail = f"the request is larger than {self.max_body_bytes >> 20} MiB (--max-body-mb)"
-                await JSONResponse({"detail": detail}, 413)(scope, receive, with_id)
+        if not too_large:
+            with contextlib.suppress(_TooLargeError):
+                await self.app(scope, counted, with_id)
+        if too_large and not answered:
+            detail = f"the request is larger than {self.max_body_bytes >> 20} MiB (--max-body-mb)"
+            await JSONResponse({"detail": detail}, 413, {"x-request-id": request_id})(scope, receive, send)
 
 
 class _TooLargeError(Exception):

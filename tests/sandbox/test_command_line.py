@@ -1,6 +1,7 @@
 """Starting the service: what it says and does when the machine lacks something."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -9,9 +10,11 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from sample_programs import ADD
 
@@ -86,8 +89,6 @@ def test_a_missing_toolchain_is_named_and_the_others_are_served(own_service: Any
     log = (tmp_path / "log").open("wb")
     process = subprocess.Popen(["unshare", "--mount", "sh", "-c", hide % port], cwd=ROOT, stderr=log)
     try:
-        import httpx
-
         url = f"http://127.0.0.1:{port}"
         deadline = time.monotonic() + 120
         health: dict[str, Any] = {}
@@ -131,3 +132,17 @@ def test_firejail_is_a_weaker_fallback_that_judges_all_the_same(own_service: Any
     killer = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nwhile True: pass"
     assert service.judge(language="python", code=killer, tests=[{}], time_limit_s=1)["verdict"] in ("RE", "TLE")
     assert service.judge(language="python", code="print(1)", tests=[{"output": "1"}])["verdict"] == "AC"
+
+
+def test_a_body_above_the_limit_is_413_however_it_is_sent(own_service: Any) -> None:
+    service = own_service("--max-body-mb", "1")
+    body = json.dumps({"language": "python", "code": "", "tests": [{"input": "x" * (2 << 20)}]}).encode()
+
+    def pieces() -> Iterator[bytes]:
+        yield from (body[at : at + 65536] for at in range(0, len(body), 65536))
+
+    for content in (body, pieces()):
+        answer = httpx.post(service.url + "/judge", content=content, headers={"content-type": "application/json"})
+        assert answer.status_code == 413
+        assert "--max-body-mb" in answer.text
+    assert service.judge(language="python", code="", tests=[{}])["verdict"] == "AC"
