@@ -55,7 +55,7 @@ def bubblewrap(jail: Jail, command: Sequence[str]) -> list[str]:
     argv += [
         _tool("bwrap", "bubblewrap"),
         "--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL",
-        "--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "box", "--clearenv",
+        "--die-with-parent", "--as-pid-1", "--hostname", "box", "--clearenv",
     ]  # fmt: skip
     for name, value in {**CLEAN_ENVIRONMENT, **jail.view.environment}.items():
         argv += ["--setenv", name, value]

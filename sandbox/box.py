@@ -118,7 +118,7 @@ class Box:
                 pass_fds=handed,
                 env={},
                 cwd="/",
-                start_new_session=True,  # a Ctrl-C at the service's terminal drains; it must not reach the programs
+                start_new_session=True,  # no terminal to push keys into, and a Ctrl-C there drains the service only
             )
         except OSError as error:
             self._socket.close()

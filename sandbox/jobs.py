@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 CompileStatus = Literal["ok", "error", "time_limit", "memory_limit"]
 
-COMPILE_CPU_S = 30.0
+COMPILE_CPU_S = 10.0
 COMPILE_MEMORY_MB = 2048
 
 

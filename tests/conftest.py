@@ -1,6 +1,9 @@
-"""Settings for the whole suite."""
+"""Settings and fixtures for the whole suite."""
 
 from hypothesis import settings
+from sandbox_service import own_service, service
+
+__all__ = ["own_service", "service"]
 
 # Examples have no deadline of their own: on a loaded two-core machine an import alone can take longer.
 settings.register_profile("madrl", deadline=None)

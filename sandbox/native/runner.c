@@ -555,7 +555,7 @@ int prepare(int ctl_fd, int filter_fd, int oom_counter_fd, int cpu_counter_fd, i
   struct sock_fprog filter = {(unsigned short)((size_t)n / sizeof *code), code};
   if (n <= 0 || proc_fd < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) return -1;
-  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_CORE, 1); /* 0 would still run a core_pattern that is a pipe, outside; 1 stops both kinds */
   limit(RLIMIT_NOFILE, 256);
   limit(RLIMIT_NPROC, (rlim_t)max_processes);
   limit(RLIMIT_STACK, (rlim_t)stack_mb << 20);

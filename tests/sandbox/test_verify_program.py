@@ -11,7 +11,7 @@ from madrl.rollout import Rollout, Verdict, Verification
 from madrl.verifiers.program import URLS_VARIABLE, default_client, verify_program
 
 if TYPE_CHECKING:
-    from conftest import Service
+    from sandbox_service import Service
 
 pytestmark = pytest.mark.sandbox
 

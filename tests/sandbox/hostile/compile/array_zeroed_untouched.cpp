@@ -1,0 +1,5 @@
+// verdicts: AC RE CE MLE
+// why: the same untouched: loaded, or refused when it is executed
+#include <stdio.h>
+static char data[4ll << 30];
+int main() { puts(data[12345] ? "no" : "contained"); }

@@ -1,0 +1,4 @@
+// verdicts: CE
+// why: the assembler quotes lines that it cannot read
+__asm__(".include \"/etc/passwd\"\n.include \"/proc/self/environ\"");
+int main() {}

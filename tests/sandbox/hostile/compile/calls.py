@@ -1,0 +1,3 @@
+# verdicts: CE RE
+# why: the same for calls
+value = object@repeat(100000, "()")@

@@ -1,0 +1,4 @@
+# verdicts: CE
+# -*- coding: ../../etc/passwd -*-
+# why: an encoding that is a path
+print("contained")

@@ -1,0 +1,4 @@
+# verdicts: RE MLE
+# why: a number of a terabyte
+value = 1 << 10**13
+print("contained")

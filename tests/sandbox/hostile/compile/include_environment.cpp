@@ -1,0 +1,6 @@
+// verdicts: CE
+// why: the compiler's own environment and command line
+#include "/proc/self/environ"
+#include "/proc/self/cmdline"
+#include "/proc/1/environ"
+int main() {}

@@ -1,0 +1,6 @@
+// verdicts: CE
+// why: includes itself twice at every level: 2^200 lines
+// compile_timeout_s: 0.5
+#include __FILE__
+#include __FILE__
+int main() {}

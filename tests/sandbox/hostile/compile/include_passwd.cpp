@@ -1,0 +1,5 @@
+// verdicts: CE
+// why: the same with a file that everybody may read
+#include "/etc/passwd"
+#include </etc/../etc/passwd>
+int main() {}

@@ -1,0 +1,4 @@
+// verdicts: CE
+// why: the compiler shows what it cannot parse
+#include "/etc/shadow"
+int main() {}

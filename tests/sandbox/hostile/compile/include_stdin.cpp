@@ -1,0 +1,6 @@
+// verdicts: CE
+// why: the compiler's own input: empty, or it waits
+#include "/dev/stdin"
+#include "/proc/self/fd/0"
+#include "/dev/tty"
+int main( {}

@@ -1,0 +1,5 @@
+// verdicts: CE
+// why: a file without an end whose content is no text either
+// compile_timeout_s: 0.5
+#include "/dev/urandom"
+int main() {}

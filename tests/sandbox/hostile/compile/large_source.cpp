@@ -1,0 +1,5 @@
+// verdicts: AC CE
+// why: a megabyte of comments
+#include <stdio.h>
+@repeat(9000, "// a line of one hundred characters, which says nothing at all and goes on until it has all of them\n")@
+int main() { puts("contained"); }

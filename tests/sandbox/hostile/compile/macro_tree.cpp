@@ -1,0 +1,13 @@
+// verdicts: CE
+// why: a billion tokens from ten lines
+// compile_timeout_s: 0.5
+#define A0 1+1+1+1+1+1+1+1+1+1
+#define A1 A0+A0+A0+A0+A0+A0+A0+A0+A0+A0
+#define A2 A1+A1+A1+A1+A1+A1+A1+A1+A1+A1
+#define A3 A2+A2+A2+A2+A2+A2+A2+A2+A2+A2
+#define A4 A3+A3+A3+A3+A3+A3+A3+A3+A3+A3
+#define A5 A4+A4+A4+A4+A4+A4+A4+A4+A4+A4
+#define A6 A5+A5+A5+A5+A5+A5+A5+A5+A5+A5
+#define A7 A6+A6+A6+A6+A6+A6+A6+A6+A6+A6
+long long value = A7;
+int main() {}

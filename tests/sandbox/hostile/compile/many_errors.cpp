@@ -1,0 +1,4 @@
+// verdicts: CE
+// why: megabytes of diagnostics
+int main() {}
+@repeat(12000, "int a%d = undeclared_name_that_is_rather_long_%d;\n")@

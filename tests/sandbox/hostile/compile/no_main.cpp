@@ -1,0 +1,3 @@
+// verdicts: CE
+// why: nothing to start
+int helper() { return 1; }

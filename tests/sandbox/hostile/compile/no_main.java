@@ -1,0 +1,5 @@
+// verdicts: CE RE
+// why: nothing to start
+class Main {
+  void main() {}
+}

@@ -1,0 +1,3 @@
+// verdicts: CE
+// why: an error in a line of a megabyte, which the compiler quotes
+int main() { return @repeat(90000, "1 + undef ")@; }

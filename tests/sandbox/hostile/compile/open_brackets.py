@@ -1,0 +1,3 @@
+# verdicts: CE
+# why: brackets that are never closed
+@repeat(100000, "[{(")@

@@ -1,0 +1,5 @@
+// verdicts: RE
+// why: SIGKILL to itself is not the memory limit's doing
+#include <signal.h>
+
+int main() { raise(SIGKILL); }

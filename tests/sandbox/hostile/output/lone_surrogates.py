@@ -1,0 +1,3 @@
+# verdicts: RE WA
+# why: characters that no encoding can write
+print("contained\udc80\ud800")

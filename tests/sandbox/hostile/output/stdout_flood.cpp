@@ -1,0 +1,10 @@
+// verdicts: OLE
+// why: prints without end, in single system calls of 1 MB, from four processes
+// time_limit_s: 3
+#include <unistd.h>
+
+int main() {
+  static char block[1 << 20];
+  fork(), fork();
+  for (;;) write(1, block, sizeof block);
+}

@@ -1,0 +1,7 @@
+# verdicts: AC
+# why: closes sys.stdout and exits; Python does not mind
+import sys
+
+print("contained")
+sys.stdout.close()
+sys.stdin.close()

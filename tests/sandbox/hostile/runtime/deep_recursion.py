@@ -1,0 +1,7 @@
+# verdicts: RE
+# why: RecursionError at Python's usual limit
+def down():
+    down()
+
+
+down()

@@ -1,0 +1,9 @@
+// verdicts: RE
+// why: SIGSEGV after the right output
+#include <stdio.h>
+
+int main() {
+  puts("contained");
+  fflush(stdout);
+  *(volatile int *)8 = 1;
+}

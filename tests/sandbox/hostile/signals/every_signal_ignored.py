@@ -1,0 +1,17 @@
+# verdicts: TLE
+# why: the same in Python, through exceptions too
+# time_limit_s: 0.3
+import signal
+
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
+while True:
+    try:
+        while True:
+            pass
+    except BaseException:
+        pass

@@ -1,0 +1,6 @@
+// verdicts: TLE
+// why: a busy loop
+// time_limit_s: 0.3
+int main() {
+  for (volatile int i = 0;; i++) continue;
+}

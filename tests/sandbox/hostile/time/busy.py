@@ -1,0 +1,5 @@
+# verdicts: TLE
+# why: a busy loop
+# time_limit_s: 0.3
+while True:
+    pass

@@ -1,0 +1,145 @@
+"""The end of the service, its own and its workers': nothing that it started outlives it, nothing begun is lost."""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import psutil
+import pytest
+
+if TYPE_CHECKING:
+    from sandbox_service import Service
+
+pytestmark = pytest.mark.sandbox
+
+GONE_S = 3
+"""Seconds after which no process of a dead service may be alive."""
+STUBBORN = """
+import os, signal, time
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+for _ in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            while True:
+                time.sleep(0.01)
+        os._exit(0)
+time.sleep(600)
+"""
+"""Ignores every signal, and leaves daemons."""
+NAP = "import time\ntime.sleep(1)\nprint('done')"
+OUTPUT = [{"output": "done"}]
+
+
+@pytest.fixture
+def mortal(service: "Service") -> Iterator["Service"]:
+    """The service of the session, started again after the test."""
+    yield service
+    if not service.healthy():
+        service.kill()
+        service.start()
+    service.warm_up()
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 30) -> bool:
+    """Whether ``condition`` came true in time."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Those that still run; a dead one that its new parent has not collected yet is dead."""
+    left = []
+    for one in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if one.is_running() and one.status() != psutil.STATUS_ZOMBIE:
+                left.append(one)
+    return left
+
+
+def busy(service: "Service") -> int:
+    """How many slots work."""
+    return int(service.get("/health").json()["busy"])
+
+
+def groups_of(pid: int) -> list[Path]:
+    """The cgroups of the service with this process number."""
+    return [Path(folder) for folder, _, _ in os.walk("/sys/fs/cgroup") if folder.endswith(f"/madrl-sandbox-{pid}")]
+
+
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_a_killed_service_leaves_no_sandbox_alive_and_starts_again_on_its_state(
+    mortal: "Service", language: str
+) -> None:
+    sleeper = "#include <unistd.h>\nint main() { for (int i = 0; i < 4; i++) fork(); for (;;) usleep(1000); }"
+    code = STUBBORN if language == "python" else sleeper
+    with ThreadPoolExecutor(4) as pool:
+        requests = [
+            pool.submit(mortal.judge, language=language, code=code, tests=[{}], time_limit_s=30) for _ in range(4)
+        ]
+        assert until(lambda: busy(mortal) == 2)
+        time.sleep(0.3)  # the programs have forked by now
+        processes, old = mortal.processes(), mortal.pid
+        assert len(processes) > 4
+        mortal.kill()
+        assert until(lambda: not alive(processes) and not alive(mortal.processes()), GONE_S), mortal.processes()
+        assert all(isinstance(request.exception(10), httpx.TransportError) for request in requests)
+    mortal.start()
+    mortal.judges_correctly(language)
+    assert not groups_of(old), "the cgroups of the killed service are still there"
+    assert len(list(mortal.state.glob("run-*"))) == 1, "the files of the killed service are still there"
+
+
+def test_a_terminated_service_finishes_what_it_has_begun_and_exits_0(mortal: "Service") -> None:
+    processes, old = mortal.processes(), mortal.pid
+    with ThreadPoolExecutor(3) as pool:
+        fields: dict[str, Any] = {"language": "python", "code": NAP, "tests": OUTPUT, "time_limit_s": 5}
+        running = [pool.submit(mortal.judge, **fields) for _ in range(2)]
+        assert until(lambda: busy(mortal) == 2)
+        waiting: Future[httpx.Response] = pool.submit(httpx.post, f"{mortal.url}/judge", json=fields, timeout=30)
+        assert until(lambda: mortal.get("/health").json()["waiting"] == 1)
+        processes += mortal.processes()
+        assert mortal.stop() == 0, mortal.tail()
+        assert [request.result(10)["verdict"] for request in running] == ["AC", "AC"]
+        answer = waiting.result(10)  # begun or not: it is told
+        assert answer.status_code in {429, 503} or answer.json()["verdict"] == "AC", answer.text
+    assert until(lambda: not alive(processes) and not mortal.processes(), GONE_S), mortal.processes()
+    assert not groups_of(old)
+    assert not list(mortal.state.glob("run-*"))
+
+
+def test_a_terminated_service_that_idles_exits_at_once(mortal: "Service") -> None:
+    start = time.monotonic()
+    assert mortal.stop() == 0, mortal.tail()
+    assert time.monotonic() - start < 5
+    assert until(lambda: not mortal.processes(), GONE_S), mortal.processes()
+
+
+def test_a_killed_worker_is_replaced_and_its_request_gets_an_answer(mortal: "Service") -> None:
+    """What was lost is done again or owned up to, and never blamed on the program."""
+    with mortal.leaves_nothing_behind(), ThreadPoolExecutor(2) as pool:
+        for _ in range(3):
+            fields: dict[str, Any] = {"language": "python", "code": NAP, "tests": OUTPUT, "time_limit_s": 5}
+            requests = [pool.submit(mortal.judge, **fields) for _ in range(2)]
+            assert until(lambda: busy(mortal) == 2)
+            time.sleep(0.3)
+            children = psutil.Process(mortal.pid).children()
+            workers = [child for child in children if any("sandbox.worker" in part for part in child.cmdline())]
+            assert workers, [child.cmdline() for child in children]
+            workers[0].kill()
+            verdicts = sorted(request.result(60)["verdict"] for request in requests)
+            assert verdicts in (["AC", "AC"], ["AC", "IE"]), verdicts
+            assert until(lambda: busy(mortal) == 0)

@@ -1,0 +1,383 @@
+"""The real service as a subprocess, run by root and by an unprivileged user, and what it must not leave behind.
+
+``service`` is parametrised over who runs it. Tests get everything from the fixture; nothing here is imported.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from sandbox.__main__ import UID_BASE
+from sandbox.state import default_state_folder
+
+REPOSITORY = Path(__file__).parents[1]
+UNPRIVILEGED = 61000 + os.getpid() % 3000
+"""A user and group id that no account has, and that two runs of the tests at once do not share."""
+SLOTS = 2
+START_S, STOP_S, SETTLE_S = 180, 60, 3
+"""Seconds to wait for /health (a first start builds caches), for an exit after SIGTERM, and for the dust to settle."""
+FD_TOLERANCE = 4
+COMPILED = re.compile(r"/[0-9a-f]{32}$")
+"""The folder of a compiled program, which the service keeps."""
+WARM_UP = {
+    "python": "print('ready')",
+    "cpp": '#include <cstdio>\nint main() { puts("ready"); }',
+    "java": 'class Main { public static void main(String[] a) { System.out.println("ready"); } }',
+    "go": 'package main\n\nimport "fmt"\n\nfunc main() { fmt.Println("ready") }',
+    "javascript": "console.log('ready')",
+}
+"""A right answer in each language, so that what a service starts once and keeps is there before anything is counted."""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Who runs the service, and how its Python is called."""
+
+    name: str
+    uid: int
+    python: str
+    pythonpath: str
+    checkout: Path
+
+
+@dataclass(frozen=True)
+class Traces:
+    """What a service holds of the machine at one moment. Everything is counted by name: what idles may be replaced."""
+
+    processes: Counter[str]
+    cgroups: Counter[str]
+    files: Counter[str]
+    mounts: Counter[str]
+    fds: int
+
+    def beyond(self, allowed: "Traces") -> dict[str, Any]:
+        """What is here and not in ``allowed``, by kind; empty when there is nothing."""
+        extra: dict[str, Any] = {}
+        for kind in ("processes", "cgroups", "files", "mounts"):
+            if more := getattr(self, kind) - getattr(allowed, kind):
+                extra[kind] = dict(more)
+        if self.fds > allowed.fds + FD_TOLERANCE:
+            extra["fds"] = f"{self.fds}, at most {allowed.fds} + {FD_TOLERANCE} expected"
+        return extra
+
+    def __or__(self, other: "Traces") -> "Traces":
+        """The larger of the two, count by count."""
+        return Traces(
+            self.processes | other.processes,
+            self.cgroups | other.cgroups,
+            self.files | other.files,
+            self.mounts | other.mounts,
+            max(self.fds, other.fds),
+        )
+
+
+class Service:
+    """``python -m sandbox`` on a free loopback port, with its files in a folder of its own."""
+
+    def __init__(self, runner: Runner, base: Path, *arguments: str) -> None:
+        self.runner, self.base, self.arguments = runner, base, arguments
+        self.state, self.log = base / "state", base / "service.log"
+        self.secret = f"planted-{os.urandom(16).hex()}"
+        """A value in the service's environment that no program may ever see."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.client = httpx.Client(base_url=self.url, timeout=120, trust_env=False)
+        """Kept: making one costs more than most requests."""
+        self.process: subprocess.Popen[bytes] | None = None
+        self.idle: Traces | None = None
+        for folder in (self.state, base / "tmp", base / "home"):
+            folder.mkdir(mode=0o700)
+            os.chown(folder, runner.uid, runner.uid if os.getuid() == 0 else -1)
+
+    @property
+    def pid(self) -> int:
+        """Of the service itself."""
+        assert self.process is not None, "the service is not running"
+        return self.process.pid
+
+    @property
+    def checkout(self) -> Path:
+        """The folder that holds the ``sandbox`` package which this service runs."""
+        return self.runner.checkout
+
+    def start(self) -> None:
+        """Start it and wait until it answers; the same port and folders each time."""
+        command = [self.runner.python, "-m", "sandbox", "--port", str(self.port), "--slots", str(SLOTS)]
+        environment = {
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "LANG": "C.UTF-8",
+            "HOME": str(self.base / "home"),
+            "TMPDIR": str(self.base / "tmp"),
+            "PYTHONPATH": self.runner.pythonpath,
+            "MADRL_PLANTED_SECRET": self.secret,
+        }
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*command, "--state-dir", str(self.state), *self.arguments],
+                cwd=self.runner.checkout,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                **_as_user(self.runner.uid),
+            )
+        deadline = time.monotonic() + START_S
+        while not self.healthy():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                pytest.fail(f"the service did not start (exit {self.process.returncode}):\n{self.tail()}")
+            time.sleep(0.1)
+
+    def healthy(self) -> bool:
+        """GET /health answers 200."""
+        try:
+            return self.get("/health").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def stop(self) -> int:
+        """SIGTERM, and its exit status."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            pytest.fail(f"the service did not stop in {STOP_S} s after SIGTERM:\n{self.tail()}")
+
+    def kill(self) -> None:
+        """SIGKILL to the service alone."""
+        if self.process:
+            self.process.kill()
+            self.process.wait(STOP_S)
+
+    def kill_if_running(self) -> None:
+        """At the end of a test that has not stopped it."""
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+
+    def tail(self) -> str:
+        """The end of its log, without the lines about single requests."""
+        lines = [line for line in self.log.read_text(errors="replace").splitlines() if '"event": "judged"' not in line]
+        return "\n".join(lines)[-6000:]
+
+    @property
+    def protection(self) -> str:
+        """The level that it reports."""
+        return str(self.get("/health").json()["protection"])
+
+    def get(self, path: str) -> httpx.Response:
+        """GET a path."""
+        return self.client.get(path)
+
+    def judge(self, **fields: Any) -> dict[str, Any]:
+        """POST /judge; anything but 200 fails the test."""
+        return self._post("/judge", fields)
+
+    def run_code(self, **fields: Any) -> dict[str, Any]:
+        """POST /run_code; anything but 200 fails the test."""
+        return self._post("/run_code", fields)
+
+    def _post(self, path: str, fields: dict[str, Any]) -> dict[str, Any]:
+        # json.dumps and not httpx's own, which cannot send a lone surrogate; JSON can carry one.
+        body, kind = json.dumps(fields), {"content-type": "application/json"}
+        response = self.client.post(path, content=body, headers=kind)
+        assert response.status_code == 200, f"{path} answered {response.status_code}: {response.text[:3000]}"
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    def judges_correctly(self, language: str) -> None:
+        """Every slot accepts a right answer."""
+        fields = {"language": language, "code": WARM_UP[language], "tests": [{"output": "ready"}], "time_limit_s": 10}
+        with ThreadPoolExecutor(SLOTS) as pool:
+            answers = list(pool.map(lambda _: self.judge(**fields), range(SLOTS)))
+        assert [answer["verdict"] for answer in answers] == ["AC"] * SLOTS, answers
+
+    def warm_up(self) -> None:
+        """One right answer per language and slot; what is there afterwards is what an idle service holds."""
+        for language in WARM_UP:
+            self.judges_correctly(language)
+        time.sleep(0.5)
+        self.idle = self.traces()
+
+    def processes(self) -> list[psutil.Process]:
+        """The service's descendants, and whatever else on this machine runs in or for one of its sandboxes."""
+        own = {self.process.pid} if self.process else set()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            own |= {child.pid for child in psutil.Process(self.pid).children(recursive=True)}
+        own |= {pid for pid in psutil.pids() if self._mentions_its_folder(pid)}
+        found = []
+        for pid in own - {self.process.pid if self.process else -1, os.getpid()}:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                found.append(psutil.Process(pid))
+        return found
+
+    def _mentions_its_folder(self, pid: int) -> bool:
+        """A sandbox mounts files from the service's folder, and its backend is told so on the command line."""
+        if self.runner.uid == UNPRIVILEGED:
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{pid}").stat().st_uid == UNPRIVILEGED:
+                    return True
+        for name in ("cmdline", "mountinfo"):
+            with contextlib.suppress(OSError):
+                if str(self.base).encode() in Path(f"/proc/{pid}/{name}").read_bytes():
+                    return True
+        return False
+
+    def traces(self) -> Traces:
+        """What it holds now."""
+        processes: Counter[str] = Counter()
+        pids = set()
+        for process in self.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                processes[f"{process.name()} ({process.status()})" if _is_dead(process) else process.name()] += 1
+                pids.add(process.pid)
+        cgroups: Counter[str] = Counter()
+        for folder, _, _ in os.walk("/sys/fs/cgroup"):  # not a glob, which raises when another service's group goes
+            if f"/madrl-sandbox-{self.pid}" in folder:
+                with contextlib.suppress(OSError):
+                    members = {int(line) for line in Path(folder, "cgroup.procs").read_text().split()}
+                    cgroups[f"in {folder.split('/')[4]}"] += len(members & pids)
+        return Traces(processes, +cgroups, self._files(), Counter(_mounts()), psutil.Process(self.pid).num_fds())
+
+    def _files(self) -> Counter[str]:
+        """By folder: its own, but for compiled programs, and in the world-writable ones what belongs to no account."""
+        files: Counter[str] = Counter()
+        for folder, _, names in os.walk(self.base):
+            if not COMPILED.search(folder):
+                files[str(Path(folder).relative_to(self.base))] += len(names)
+        for folder in ("/tmp", "/var/tmp", "/dev/shm"):
+            with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                for entry in entries:
+                    with contextlib.suppress(OSError):
+                        owner = entry.stat(follow_symlinks=False).st_uid
+                        if owner in (UNPRIVILEGED, *range(UID_BASE, UID_BASE + SLOTS)):
+                            files[entry.path] += 1
+        return +files
+
+    @contextlib.contextmanager
+    def leaves_nothing_behind(self) -> Iterator[None]:
+        """What the service holds after the block is what it held before, and it still judges."""
+        before = self.traces()
+        allowed = before | self.idle if self.idle else before
+        yield
+        deadline = time.monotonic() + SETTLE_S
+        while extra := self.traces().beyond(allowed):
+            if time.monotonic() > deadline:
+                pytest.fail(f"left behind after {SETTLE_S} s: {extra}\n{self.tail()}")
+            time.sleep(0.05)
+        self.judges_correctly("cpp")
+
+
+def _is_dead(process: psutil.Process) -> bool:
+    return bool(process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD))
+
+
+def _mounts() -> list[str]:
+    """Without the numbers that identify a mount."""
+    return [" ".join(line.split()[3:]) for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+
+
+def _as_user(uid: int) -> dict[str, Any]:
+    """Popen's arguments; none when it is this user anyway."""
+    return {} if uid == os.getuid() else {"user": uid, "group": uid, "extra_groups": []}
+
+
+def _runner(name: str, base: Path) -> Runner:
+    """Skips, with the reason, when the service cannot be run that way here."""
+    site_packages = sysconfig.get_path("purelib")
+    if name == "root" or os.getuid() != 0:
+        if name == "root" and os.getuid() != 0:
+            pytest.skip("only root can run the service as root")
+        return Runner(name, os.getuid(), sys.executable, str(REPOSITORY), REPOSITORY)
+    checkout = base / "checkout"
+    shutil.copytree(REPOSITORY / "sandbox", checkout / "sandbox", ignore=shutil.ignore_patterns("__pycache__"))
+    for path in [checkout, *checkout.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() or (os.access(path, os.X_OK) and path.suffix == ".sh") else 0o644)
+    # The environment's interpreter may lie under a private home; Debian's of the same version loads its packages too.
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    problems = []
+    for python in (sys.executable, "/usr/bin/python3"):
+        runner = Runner(name, UNPRIVILEGED, python, f"{site_packages}:{checkout}", checkout)
+        check = (
+            f"import sys; assert '%d.%d' % sys.version_info[:2] == '{version}', sys.version; import fastapi, uvicorn"
+        )
+        try:
+            tried = subprocess.run(
+                [python, "-c", check],
+                cwd="/",
+                env={"PATH": "/usr/bin:/bin", "PYTHONPATH": runner.pythonpath},
+                capture_output=True,
+                text=True,
+                **_as_user(UNPRIVILEGED),
+            )
+        except OSError as error:
+            problems.append(f"{python}: {error}")
+            continue
+        if tried.returncode == 0:
+            return runner
+        problems.append(f"{python}: {tried.stderr.strip().splitlines()[-1]}")
+    pytest.skip(f"no Python {version} with fastapi that uid {UNPRIVILEGED} can run: {'; '.join(problems)}")
+
+
+@pytest.fixture(scope="session", params=["root", "user"])
+def service(request: pytest.FixtureRequest) -> Iterator[Service]:
+    """The service, run by root (skipped when the tests are not) and by a user without privileges."""
+    base = Path(tempfile.mkdtemp(prefix="madrl-judge-", dir="/tmp"))  # pytest's own folders are closed to other users
+    base.chmod(0o755)
+    try:
+        running = Service(_runner(request.param, base), base)
+        running.start()
+        try:
+            running.warm_up()
+            yield running
+            assert running.stop() == 0, running.tail()
+            deadline = time.monotonic() + SETTLE_S
+            while (left := running.processes()) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert not left, f"the stopped service left {left}"
+        finally:
+            running.kill_if_running()
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.fixture
+def own_service() -> Iterator[Callable[..., Service]]:
+    """A function that starts another service, with more arguments, run by whoever runs the tests; it shares the
+    machine's usual state folder, so that nothing is built again."""
+    with contextlib.ExitStack() as stack:
+
+        def start(*arguments: str) -> Service:
+            base = Path(tempfile.mkdtemp(prefix="madrl-judge-", dir="/tmp"))
+            base.chmod(0o755)
+            stack.callback(shutil.rmtree, base, ignore_errors=True)
+            runner = Runner("own", os.getuid(), sys.executable, str(REPOSITORY), REPOSITORY)
+            started = Service(runner, base, "--state-dir", str(default_state_folder()), *arguments)
+            stack.callback(started.kill)
+            started.start()
+            return started
+
+        yield start
