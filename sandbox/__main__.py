@@ -20,7 +20,7 @@ from sandbox.cache import ArtifactCache
 from sandbox.errors import SandboxError, ToolchainMissingError
 from sandbox.jobs import Canary, Failed
 from sandbox.judge_service import JudgeService
-from sandbox.languages import LANGUAGES, Toolchain
+from sandbox.languages import LANGUAGES, Toolchain, with_java_loop
 from sandbox.metrics import Metrics
 from sandbox.pool import Pool, Worker
 from sandbox.service import JsonLines, State, build_app
@@ -66,6 +66,11 @@ def parse(arguments: Sequence[str] | None) -> Settings:
     parser.add_argument(
         "--no-cgroups", dest="cgroups", action="store_false", help="use the portable fallback even where cgroups work"
     )
+    parser.add_argument(
+        "--java-loop", action="store_true",
+        help="take all tests of a Java program in one JVM for as long as they are accepted: many times faster, and more"
+        " lenient on time, as that JVM is warm",
+    )  # fmt: skip
     parser.add_argument("--state-dir", type=Path, default=state.default_state_folder(), help="kept between runs")
     parser.add_argument("--cache-mb", type=int, default=default.cache_mb, help="disk space for compiled programs")
     parser.add_argument("--max-body-mb", type=int, default=default.max_body_mb, help="largest request")
@@ -93,7 +98,7 @@ async def serve(settings: Settings) -> None:
         native = state.native_tools(folder)
         run_folder = state.RunFolder(folder)
         stack.callback(run_folder.remove)
-        toolchains, missing = find_toolchains(folder)
+        toolchains, missing = find_toolchains(folder, settings.java_loop)
         workers = []
         for index in range(settings.slots):
             slot = Slot(
@@ -151,12 +156,14 @@ def protect(settings: Settings) -> tuple[cgroups.Cgroups | None, Protection, str
     return groups, level, reason
 
 
-def find_toolchains(folder: Path) -> tuple[dict[str, Toolchain], dict[str, str]]:
+def find_toolchains(folder: Path, java_loop: bool) -> tuple[dict[str, Toolchain], dict[str, str]]:
     """Toolchains that are installed, and for the other languages what to install."""
     found, missing = {}, {}
     for name, find in LANGUAGES.items():
         try:
             found[name] = find(folder)
+            if name == "java" and java_loop:
+                found[name] = with_java_loop(folder, found[name])
         except ToolchainMissingError as error:
             missing[name] = str(error)
     return found, missing

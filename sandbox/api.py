@@ -79,7 +79,7 @@ class TestReport(BaseModel):
     """Of all its processes."""
     wall_s: float
     rss_kb: int
-    """Peak resident memory of its main process."""
+    """Peak resident memory of its main process; under --java-loop, what the shared one has at the end of the test."""
     exit_code: int | None
     """None when a signal ended it."""
     signal: int | None

@@ -4,7 +4,7 @@ For each language one tiny program and 125 tests, three ways, in one run on one 
 
 floor    the compiled program spawned and waited for once a test, no sandbox: what judging costs at least
 bwrap    the same, with a bubblewrap of its own around every test
-service  this service, over HTTP
+service  this service, over HTTP; for Java once more with its loop (--java-loop)
 
 CPU is everything that the way costs: the programs, whoever starts them and, for the service, every process of it; the
 client's own is not counted. Programs a second are with as many at once as there are cores. The ratio is the floor's CPU
@@ -51,6 +51,22 @@ class Cost(NamedTuple):
     programs_per_s: float
 
 
+class Bare(NamedTuple):
+    """A language without the service; ``compile_s`` is the plain compiler's."""
+
+    floor: Cost
+    bwrap: Cost
+    compile_s: float
+
+
+class Served(NamedTuple):
+    """A language with the service; ``http_share`` is the front process's part of the CPU."""
+
+    cost: Cost
+    http_share: float
+    compile_s: float
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -67,19 +83,23 @@ def main() -> None:
     )
     title = f"{arguments.tests} tests a program: CPU s a program | programs/s on {cores} cores | compile, wall s"
     table.title = title
-    with running_service(cores) as (url, service), tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+    tests = arguments.tests
+    with running_service(cores) as service, tempfile.TemporaryDirectory(prefix="bench-") as scratch:
         Path(scratch).chmod(0o755)
         for language in arguments.languages:
             programs = max(cores, arguments.programs // (4 if language in ("java", "javascript") else 1))
-            table.add_row(*row(language, programs, arguments.tests, folder, Path(scratch), url, service))
+            bare = measure_bare(language, programs, tests, folder, Path(scratch))
+            table.add_row(*row(language, bare, measure_service(language, programs, tests, service)))
+            if language == "java":
+                with running_service(cores, "--java-loop") as looping:
+                    served = measure_service(language, arguments.programs, tests, looping)
+                table.add_row(*row("java (loop)", bare, served))
             Console(stderr=True).print(f"{language}: measured")
     Console(width=140).print(table)
 
 
-def row(
-    language: str, programs: int, tests: int, folder: Path, scratch: Path, url: str, service: psutil.Process
-) -> list[str]:
-    """One language's line of the table."""
+def measure_bare(language: str, programs: int, tests: int, folder: Path, scratch: Path) -> Bare:
+    """What there is without the service."""
     toolchain = LANGUAGES[language](folder)
     source = scratch / language
     source.mkdir(mode=0o755)
@@ -91,16 +111,20 @@ def row(
     view = View(binds=(*toolchain.run_view.binds, (str(source), "/box")), environment=toolchain.run_view.environment)
     jail = Jail(view, f"{state.native_tools(folder)}/enter", 65099 if os.geteuid() == 0 else 0, 0)
     inside = [part.replace(str(source), "/box") for part in command]
-    wrapped = measure(bubblewrap(jail, inside), programs, tests, source)
-    ours, http_share, compile_s = measure_service(language, programs, tests, url, service)
+    return Bare(floor, measure(bubblewrap(jail, inside), programs, tests, source), plain_compile_s)
+
+
+def row(name: str, bare: Bare, served: Served) -> list[str]:
+    """One line of the table."""
+    ways = (bare.floor, bare.bwrap, served.cost)
     return [
-        language,
-        *(f"{cost.cpu_s:.3f}" for cost in (floor, wrapped, ours)),
-        f"[bold]{floor.cpu_s / ours.cpu_s:.2f}",
-        f"{http_share:.1%}",
-        *(f"{cost.programs_per_s:.2f}" for cost in (floor, wrapped, ours)),
-        f"{plain_compile_s:.2f}",
-        f"{compile_s:.2f}",
+        name,
+        *(f"{cost.cpu_s:.3f}" for cost in ways),
+        f"[bold]{bare.floor.cpu_s / served.cost.cpu_s:.2f}",
+        f"{served.http_share:.1%}",
+        *(f"{cost.programs_per_s:.2f}" for cost in ways),
+        f"{bare.compile_s:.2f}",
+        f"{served.compile_s:.2f}",
     ]
 
 
@@ -146,10 +170,9 @@ def spawn_loop(command: list[str], tests: int, stdin: str) -> float:
     return sum(os.times()[:4]) - before
 
 
-def measure_service(
-    language: str, programs: int, tests: int, url: str, service: psutil.Process
-) -> tuple[Cost, float, float]:
-    """The service's cost, the front process's share of it, and the seconds it takes to compile."""
+def measure_service(language: str, programs: int, tests: int, running: tuple[str, psutil.Process]) -> Served:
+    """Over HTTP, as many requests at once as there are cores."""
+    url, service = running
     fields = {
         "language": language,
         "code": CANARIES[language],
@@ -172,7 +195,7 @@ def measure_service(
     total = tree_cpu(service) - everything
     after = service.cpu_times()
     share = (after.user + after.system - front.user - front.system) / total
-    return Cost(total / programs, programs / wall), share, compile_s
+    return Served(Cost(total / programs, programs / wall), share, compile_s)
 
 
 def tree_cpu(service: psutil.Process) -> float:
@@ -189,12 +212,12 @@ def timed(work: Callable[[], None]) -> float:
 
 
 @contextlib.contextmanager
-def running_service(slots: int) -> Iterator[tuple[str, psutil.Process]]:
+def running_service(slots: int, *arguments: str) -> Iterator[tuple[str, psutil.Process]]:
     """The service on a free port: its address and its front process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "sandbox", "--port", str(port), "--slots", str(slots)]
+    command = [sys.executable, "-m", "sandbox", "--port", str(port), "--slots", str(slots), *arguments]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     try:

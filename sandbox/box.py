@@ -22,7 +22,7 @@ from sandbox.errors import BoxLostError, SandboxError
 _REQUEST = struct.Struct("=10I")
 _REPLY = struct.Struct("=i5I2Q")
 _RUN, _PUT, _GET = 1, 2, 3
-_WIPE = 1
+_WIPE, _RESIDENT = 1, 2
 _WALL, _CPU, _OUTPUT, _MEMORY, _FILES, _FAILED = 1, 2, 4, 8, 16, 32
 _AHEAD = 64
 """Requests sent before their turn."""
@@ -66,7 +66,7 @@ class Outcome(NamedTuple):
     over_memory: bool
     over_files: bool
     failed: bool
-    """The runner could not start it at all."""
+    """The runner could not start it at all, or a resident program did not do this test as it should."""
 
 
 @dataclass(frozen=True)
@@ -194,13 +194,18 @@ class Box:
             at = start + size
         return files
 
-    def run(self, inputs: Sequence[bytes], wipe_first: bool = False) -> Iterator[Outcome]:
-        """Run the program once on each input, in order, with nothing left of the one before. Raises BoxLostError."""
+    def run(self, inputs: Sequence[bytes], wipe_first: bool = False, resident: bool = False) -> Iterator[Outcome]:
+        """Run the program once on each input, in order, with nothing left of the one before. Raises BoxLostError.
+
+        ``resident``: the command is one process that takes every input in turn (native/Loop.java). An outcome that has
+        not ``failed`` is then of a test that it did in full, within the limits; after one that has, all others have.
+        """
         sent = done = ahead = 0
         timeout = self.limits.wall_s + GRACE_S
         while done < len(inputs):
             while sent < len(inputs) and sent - done < _AHEAD and (sent == done or ahead < _AHEAD_BYTES):
-                self._send(self._run_request(inputs[sent], wipe=wipe_first or sent > 0))
+                flags = (_WIPE if wipe_first or sent else 0) | (_RESIDENT if resident else 0)
+                self._send(self._run_request(inputs[sent], flags))
                 ahead += len(inputs[sent])
                 sent += 1
             outcome = self._outcome(time.monotonic() + timeout)
@@ -208,11 +213,11 @@ class Box:
             done += 1
             yield outcome
 
-    def _run_request(self, stdin: bytes, wipe: bool) -> bytes:
+    def _run_request(self, stdin: bytes, flags: int) -> bytes:
         limits, watched = self.limits, self.slot.group is None
         header = _REQUEST.pack(
             _RUN,
-            _WIPE if wipe else 0,
+            flags,
             0,
             len(stdin),
             round(limits.cpu_s * 1000),

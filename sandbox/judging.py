@@ -11,6 +11,8 @@ import shutil
 import tempfile
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from sandbox.box import Box, Limits, Outcome, Slot
@@ -35,6 +37,8 @@ ARTIFACT_BYTES = 64 << 20
 COMPILER_OUTPUT_BYTES = 64 << 10
 MESSAGE_BYTES = 2000
 CANARY_LIMIT_S = 20.0
+LOOP_TESTS = 2
+"""With fewer there is no start to save."""
 
 
 class Judge:
@@ -118,7 +122,7 @@ class Judge:
 
     def run(self, job: RunJob) -> Ran:
         """Run every test, or those up to the first failure. Raises SandboxError for what is our fault."""
-        results: list[TestResult] = []
+        results = self._confirmed_in_loop(job)
         files: dict[str, bytes] = {}
         lost_before = False
         while len(results) < len(job.tests):
@@ -142,22 +146,34 @@ class Judge:
                     break
         return Ran(results, files)
 
+    def _confirmed_in_loop(self, job: RunJob) -> list[TestResult]:
+        """Results of the tests from the first on that one resident process accepts; none where there is no such thing.
+
+        It can only confirm: it ends before the first test that is not AC in every respect, whoever's fault that is, and
+        the verdict on that test and on all behind it is left to processes of their own.
+        """
+        toolchain = self.toolchains[job.language]
+        command = toolchain.loop_argv(job.entry, job.memory_mb)
+        results: list[TestResult] = []
+        if command is None or len(job.tests) < LOOP_TESTS or job.keep_output or job.files or job.fetch:
+            return results
+        inputs = [test.stdin for test in job.tests]
+        with suppress(SandboxError), self._box(job, command) as box:
+            for test, outcome in zip(job.tests, box.run(inputs, resident=True), strict=True):
+                result = self._judge(job, toolchain, test, outcome)
+                if outcome.failed or result.verdict != "AC":
+                    break
+                results.append(result)
+        return results
+
     def _run_from(self, job: RunJob, first: int, files: dict[str, bytes]) -> Iterator[TestResult]:
         """Results from test ``first`` on, in one sandbox. Raises BoxLostError."""
         toolchain = self.toolchains[job.language]
-        limits = Limits(
-            job.cpu_s,
-            job.wall_s,
-            job.memory_mb + toolchain.memory_overhead_mb,
-            bounded_address_space=toolchain.bounded_address_space,
-        )
-        view = toolchain.run_view
-        view = type(view)(binds=(*view.binds, (job.folder, "/box")), environment=view.environment)
         before = self._memory_events()
         self._killed_for_memory = False
         tests = job.tests[first:]
         try:
-            with Box(self.slot, view, limits, toolchain.run_argv(job.entry, job.memory_mb)) as box:
+            with self._box(job, toolchain.run_argv(job.entry, job.memory_mb)) as box:
                 for path, content in job.files.items():
                     box.put(path, content)
                 for test, outcome in zip(tests, box.run([test.stdin for test in tests]), strict=True):
@@ -175,6 +191,18 @@ class Judge:
             raise
 
     _killed_for_memory = False
+
+    def _box(self, job: RunJob, command: list[str] | None) -> Box:
+        """A sandbox for the job's program."""
+        toolchain = self.toolchains[job.language]
+        limits = Limits(
+            job.cpu_s,
+            job.wall_s,
+            job.memory_mb + toolchain.memory_overhead_mb,
+            bounded_address_space=toolchain.bounded_address_space,
+        )
+        view = replace(toolchain.run_view, binds=(*toolchain.run_view.binds, (job.folder, "/box")))
+        return Box(self.slot, view, limits, command)
 
     def _memory_events(self) -> tuple[int, int]:
         """(kills for memory in the slot's group so far, a mark of this moment)."""
@@ -231,11 +259,13 @@ class Judge:
             compiled = self._compile_once(CompileJob(language, source.encode(), name, folder, CANARY_LIMIT_S, 1024))
             if compiled.entry is None:
                 raise SandboxError(f"cannot compile: {compiled.stderr.decode(errors='replace').strip()[-300:]}")
-            test = TestCase(CANARY_INPUT.encode(), CANARY_OUTPUT.encode())
-            job = RunJob(language, folder, compiled.entry, [test], CANARY_LIMIT_S, 3 * CANARY_LIMIT_S, 256)
+            tests = [TestCase(CANARY_INPUT.encode(), CANARY_OUTPUT.encode())] * LOOP_TESTS
+            job = RunJob(language, folder, compiled.entry, tests, CANARY_LIMIT_S, 3 * CANARY_LIMIT_S, 256)
             result = next(self._run_from(job, 0, {}))
             if result.verdict != "AC":
                 raise SandboxError(f"{result.verdict} instead of AC: {result.message.strip()[-300:]}")
+            if self.toolchains[language].loop_command and len(self._confirmed_in_loop(job)) < len(tests):
+                raise SandboxError("right, but not in a resident process: start without --java-loop")
 
 
 def _failure(outcome: Outcome) -> str | None:

@@ -10,13 +10,13 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sandbox.backends import View
 from sandbox.classfile import main_class
 from sandbox.errors import ToolchainMissingError
-from sandbox.state import built
+from sandbox.state import SOURCE, built
 
 SOURCES, OUTPUT = "/tmp/src", "/tmp/out"
 """Where the compiler reads and writes, in its sandbox. What it leaves in OUTPUT becomes the artifact, seen at /box."""
@@ -37,6 +37,8 @@ class Toolchain:
     compile_view: View = field(default_factory=View)
     run_view: View = field(default_factory=View)
     bounded_address_space: bool = False
+    loop_command: tuple[str, ...] | None = None
+    """What takes every test in one process, as ``box.run(resident=True)`` wants it; None: there is no such thing."""
     out_of_memory: str = "\0"
     """What the runtime writes to stderr when it runs into its own memory limit."""
 
@@ -57,9 +59,15 @@ class Toolchain:
 
     def run_argv(self, entry: str, memory_mb: int) -> list[str] | None:
         """The program's argument vector."""
-        if self.run_command is None:
-            return None
-        return [part.format(memory_mb=memory_mb, entry=entry) for part in self.run_command]
+        return _filled_in(self.run_command, entry, memory_mb)
+
+    def loop_argv(self, entry: str, memory_mb: int) -> list[str] | None:
+        """The argument vector of the process that takes every test; None where there is none."""
+        return _filled_in(self.loop_command, entry, memory_mb)
+
+
+def _filled_in(command: tuple[str, ...] | None, entry: str, memory_mb: int) -> list[str] | None:
+    return None if command is None else [part.format(memory_mb=memory_mb, entry=entry) for part in command]
 
 
 _JAVA_COMMENT_OR_LITERAL = re.compile(
@@ -239,6 +247,25 @@ def java(state: Path) -> Toolchain:
         run_view=View(binds=tuple(binds)),
         out_of_memory="java.lang.OutOfMemoryError",
     )  # fmt: skip
+
+
+def with_java_loop(state: Path, toolchain: Toolchain) -> Toolchain:
+    """Java's toolchain with native/Loop.java, which runs a program on one test after the other in one JVM."""
+    assert toolchain.run_command
+    source = SOURCE / "native" / "Loop.java"
+
+    def compile_loop(folder: Path) -> None:
+        javac = Path(toolchain.compile_command[0]).with_name("javac")
+        _output(javac, "-encoding", "UTF-8", "-d", folder, source)
+
+    classes = built(state, "java-loop", (toolchain.version, source.read_text()), compile_loop)
+    view = toolchain.run_view
+    *jvm, _, _, entry = toolchain.run_command
+    return replace(
+        toolchain,
+        loop_command=(*jvm, "-cp", "/sandbox/loop", "Loop", "/box", entry),
+        run_view=replace(view, binds=(*view.binds, (str(classes), "/sandbox/loop"))),
+    )
 
 
 def go(state: Path) -> Toolchain:

@@ -165,6 +165,7 @@ def build_app(state: State) -> FastAPI:
             "protection": state.protection,
             "protection_detail": state.reason,
             "backend": state.settings.backend,
+            "java_loop": state.settings.java_loop,
             "languages": {name: name not in service.missing for name in ALIASES},
             "missing": service.missing,
             "slots": len(service.pool.workers),

@@ -34,6 +34,8 @@ class Settings:
     require: Protection = Protection.PORTABLE
     state_dir: Path | None = None
     cgroups: bool = True
+    java_loop: bool = False
+    """One JVM for all tests of a Java program, where it can only confirm (native/Loop.java)."""
     cache_mb: int = 2048
     drain_s: float = 60.0
     max_body_mb: int = 256
