@@ -312,7 +312,8 @@ def go(state: Path) -> Toolchain:
         run_command=("/box/main",),
         memory_overhead_mb=32,
         compile_view=View(binds=binds, environment={"GOROOT": root, "GOMAXPROCS": "2"}),
-        run_view=View(),
+        # A slot is one core. The scheduler's and the collector's threads for more only cost CPU time.
+        run_view=View(environment={"GOMAXPROCS": "1"}),
         out_of_memory="out of memory",
     )
 
