@@ -15,7 +15,7 @@ from pathlib import Path
 from sandbox.errors import SandboxError
 
 SYSTEM = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/libexec", "/usr/bin")
-"""Shown read-only to every program. Not /usr/local, /opt, /srv, /home: what its owner puts there is unseen."""
+"""Shown read-only. Not /usr/local, /opt, /srv, /home: what the machine's owner puts there is unseen."""
 
 TMP_MB = 256
 SHM_MB = 64
@@ -30,6 +30,9 @@ class View:
     binds: tuple[tuple[str, str], ...] = ()
     """(path on the host, path inside), read-only."""
     environment: dict[str, str] = field(default_factory=dict)
+    system: bool = True
+    """With the machine's programs and libraries. A Go program needs none (a C++ one does, for its locale), and every mount
+    costs time."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,11 @@ def bubblewrap(jail: Jail, command: Sequence[str]) -> list[str]:
     ]  # fmt: skip
     for name, value in {**CLEAN_ENVIRONMENT, **jail.view.environment}.items():
         argv += ["--setenv", name, value]
-    for source, inside in [*((path, path) for path in SYSTEM if Path(path).is_dir()), *jail.view.binds]:
+    system = [(path, path) for path in SYSTEM if jail.view.system and Path(path).is_dir()]
+    for source, inside in [*system, *jail.view.binds]:
         argv += ["--ro-bind", source, inside]
     for link in ("bin", "lib", "lib64", "lib32"):
-        if Path("/usr", link).is_dir():
+        if jail.view.system and Path("/usr", link).is_dir():
             argv += ["--symlink", f"usr/{link}", f"/{link}"]
     argv += ["--proc", "/proc", "--dev", "/dev"]
     argv += ["--size", str(TMP_MB << 20), "--perms", "1777", "--tmpfs", "/tmp"]
