@@ -112,7 +112,8 @@ def _sandbox() -> list[Check]:
             health = httpx.get(f"{url}/health", timeout=5, trust_env=False).raise_for_status().json()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             promised = URLS_VARIABLE in os.environ
-            detail = f"no service at {url} ({type(error).__name__})" + ("" if promised else "; only code tasks need one")
+            detail = f"no service at {url} ({type(error).__name__})"
+            detail += "" if promised else "; only code tasks need one"
             remedy = "bash sandbox/install.sh && python -m sandbox, or set MADRL_SANDBOX_URLS"
             checks.append(Check("sandbox", False if promised else None, detail, remedy))
             continue

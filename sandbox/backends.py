@@ -31,8 +31,8 @@ class View:
     """(path on the host, path inside), read-only."""
     environment: dict[str, str] = field(default_factory=dict)
     system: bool = True
-    """With the machine's programs and libraries. A Go program needs none (a C++ one does, for its locale), and every mount
-    costs time."""
+    """With the machine's programs and libraries. A Go program needs none (a C++ one does, for its locale), and each
+    mount costs time."""
 
 
 @dataclass(frozen=True)
