@@ -6,6 +6,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 STACK=cpu
 . recipes/environment.sh
 bash recipes/install.sh
+bash sandbox/install.sh python cpp java go javascript firejail >"$VENV/sandbox.log" 2>&1 || {
+  tail -n 20 "$VENV/sandbox.log" >&2
+  exit 1
+}
 PATH="$VENV/bin:$PATH"
 stamp=$(cat pyproject.toml tests/run.sh | sha256sum | cut -d' ' -f1)
 if [ "$(cat "$VENV/.madrl-dev" 2>/dev/null || true)" != "$stamp" ]; then
