@@ -30,9 +30,6 @@ class View:
     binds: tuple[tuple[str, str], ...] = ()
     """(path on the host, path inside), read-only."""
     environment: dict[str, str] = field(default_factory=dict)
-    system: bool = True
-    """With the machine's programs and libraries. A Go program needs none (a C++ one does, for its locale), and each
-    mount costs time."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +55,15 @@ def bubblewrap(jail: Jail, command: Sequence[str]) -> list[str]:
     argv += [
         _tool("bwrap", "bubblewrap"),
         "--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL",
-        "--die-with-parent", "--as-pid-1", "--hostname", "box", "--clearenv",
+        "--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "box", "--clearenv",
     ]  # fmt: skip
     for name, value in {**CLEAN_ENVIRONMENT, **jail.view.environment}.items():
         argv += ["--setenv", name, value]
-    system = [(path, path) for path in SYSTEM if jail.view.system and Path(path).is_dir()]
+    system = [(path, path) for path in SYSTEM if Path(path).is_dir()]
     for source, inside in [*system, *jail.view.binds]:
         argv += ["--ro-bind", source, inside]
     for link in ("bin", "lib", "lib64", "lib32"):
-        if jail.view.system and Path("/usr", link).is_dir():
+        if Path("/usr", link).is_dir():
             argv += ["--symlink", f"usr/{link}", f"/{link}"]
     argv += ["--proc", "/proc", "--dev", "/dev"]
     argv += ["--size", str(TMP_MB << 20), "--perms", "1777", "--tmpfs", "/tmp"]

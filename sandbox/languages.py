@@ -313,7 +313,7 @@ def go(state: Path) -> Toolchain:
         memory_overhead_mb=32,
         compile_view=View(binds=binds, environment={"GOROOT": root, "GOMAXPROCS": "2"}),
         # A slot is one core. The scheduler's and the collector's threads for more only cost CPU time.
-        run_view=View(environment={"GOMAXPROCS": "1"}, system=False),
+        run_view=View(environment={"GOMAXPROCS": "1"}),
         out_of_memory="out of memory",
     )
 

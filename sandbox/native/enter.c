@@ -47,10 +47,7 @@ int main(int argc, char **argv) {
     if (put(argv[i], "0")) fail(argv[i]);
   if (++i >= argc) return 125;
   put("/proc/self/oom_score_adj", "1000"); /* when the host runs out, a program goes before its trainer */
-  if (atoi(argv[3])) {
-    if (nice(atoi(argv[3])) == -1 && errno) errno = 0;
-    put("/proc/self/autogroup", argv[3]); /* this session is a scheduling group of its own: its weight is what counts */
-  }
+  if (nice(atoi(argv[3])) == -1 && errno) errno = 0;
   if (uid) {
     if (setgroups(0, NULL)) fail("setgroups");
     if (setresgid(gid, gid, gid)) fail("setresgid");
