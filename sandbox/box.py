@@ -194,7 +194,7 @@ class Box:
             at = start + size
         return files
 
-    def run(self, inputs: Sequence[bytes], wipe_first: bool = False, resident: bool = False) -> Iterator[Outcome]:
+    def run(self, inputs: Sequence[bytes], resident: bool = False) -> Iterator[Outcome]:
         """Run the program once on each input, in order, with nothing left of the one before. Raises BoxLostError.
 
         ``resident``: the command is one process that takes every input in turn (native/Loop.java). An outcome that has
@@ -204,7 +204,7 @@ class Box:
         timeout = self.limits.wall_s + GRACE_S
         while done < len(inputs):
             while sent < len(inputs) and sent - done < _AHEAD and (sent == done or ahead < _AHEAD_BYTES):
-                flags = (_WIPE if wipe_first or sent else 0) | (_RESIDENT if resident else 0)
+                flags = (_WIPE if sent else 0) | (_RESIDENT if resident else 0)
                 self._send(self._run_request(inputs[sent], flags))
                 ahead += len(inputs[sent])
                 sent += 1
