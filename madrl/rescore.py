@@ -4,7 +4,6 @@ Scores through ``reward.score_group``, the very function that training calls. Cl
 line brings its category and its verdict.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from madrl.errors import MadrlError
 from madrl.files import replacing
 from madrl.frequency import category_indices
+from madrl.response_file import line_of, read_responses, writable
 from madrl.reward import RewardConfig, score_group
 
 
@@ -50,8 +50,8 @@ def rescore_file(
     Raises MadrlError that names file and line for the first bad line, for a file with no lines, and for an
     ``out_path`` that cannot be written; OSError for an ``in_path`` that cannot be read.
     """
-    destination = _writable(Path(out_path))
-    rows = _read_rows(Path(in_path), categories)
+    destination = writable(Path(out_path))
+    rows = list(read_responses(Path(in_path), lambda row: _check_row(row, categories)))
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(row["uid"], []).append(row)
@@ -65,33 +65,16 @@ def rescore_file(
         for row, divergence_reward, reward in zip(group, score.divergence_reward, score.reward, strict=True):
             row["divergence_reward"] = float(divergence_reward)
             row["reward"] = float(reward)
-    _write_rows(rows, destination)
+    try:
+        with replacing(destination) as partial, partial.open("wb") as file:
+            file.writelines(map(line_of, rows))
+    except OSError as error:
+        raise MadrlError(f"cannot write {destination}: {error.strerror}") from error
     return Rescored(len(rows), len(groups))
 
 
-def _read_rows(path: Path, categories: Sequence[str]) -> list[dict[str, Any]]:
-    rows = []
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                rows.append(_parse_row(line, categories))
-            except MadrlError as error:
-                raise MadrlError(f"{path}, line {number}: {error}") from error
-    if not rows:
-        raise MadrlError(f"{path} holds no responses: write one JSON object per line")
-    return rows
-
-
-def _parse_row(line: bytes, categories: Sequence[str]) -> dict[str, Any]:
-    """One line as an object whose uid, category and correct are as ``rescore_file`` says. Raises MadrlError if not."""
-    try:
-        row = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or nested beyond reason
-        raise MadrlError(f"not JSON ({error}): write one object per line, in UTF-8") from error
-    if not isinstance(row, dict):
-        raise MadrlError(f"a JSON {type(row).__name__} where an object belongs: write one object per line")
+def _check_row(row: dict[str, Any], categories: Sequence[str]) -> None:
+    """Raises MadrlError unless the line's uid, category and correct are as ``rescore_file`` says."""
     for key in ("uid", "category", "correct"):
         if key not in row:
             raise MadrlError(f"no {key!r}: every line needs uid, category and correct")
@@ -102,23 +85,3 @@ def _parse_row(line: bytes, categories: Sequence[str]) -> dict[str, Any]:
     category_indices([row["category"]], categories)
     if row["correct"] not in (True, False, None):  # 1 and 0 equal True and False
         raise MadrlError(f"correct {row['correct']!r} is no verdict: use true, false, 1, 0, or null for unjudged")
-    return row
-
-
-def _writable(path: Path) -> Path:
-    """Where ``path`` really lies, symbolic links followed. Raises MadrlError where a file cannot be put there."""
-    path = path.resolve()
-    if not path.parent.is_dir():
-        raise MadrlError(f"cannot write {path}: its folder does not exist, create it first")
-    if path.exists() and not path.is_file():  # replacing a folder fails late, replacing /dev/null succeeds
-        raise MadrlError(f"cannot write {path}: it is not a regular file, name another")
-    return path
-
-
-def _write_rows(rows: list[dict[str, Any]], path: Path) -> None:
-    try:
-        # A lone surrogate, which JSON can hold and UTF-8 cannot, is written back as its JSON escape.
-        with replacing(path) as partial, partial.open("w", encoding="utf-8", errors="backslashreplace") as file:
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    except OSError as error:
-        raise MadrlError(f"cannot write {path}: {error.strerror}") from error
