@@ -7,6 +7,7 @@ MADRL_SANDBOX_URLS, since a verifier is a function of the rollout alone and the 
 import json
 import os
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from madrl.errors import MadrlError
@@ -52,27 +53,44 @@ async def verify_program(rollout: Rollout) -> Verification:
     return Verification(Verdict.INCORRECT, answer=program.code, reason=judged.verdict.lower())
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def program_tests(ground_truth: str) -> dict[str, Any]:
     """The part of a request to ``/judge`` that a row decides, parsed once for its group: ``{"tests": [{"input": str,
     "output": str}, ...]}``, with LIMITS where the row names them. Not to be changed by the caller.
 
-    Raises MadrlError when it is anything else.
+    A row whose tests are large says ``{"tests_file": PATH}`` instead, a file that holds ``{"tests": [...]}``: parquet
+    and every copy of the row that veRL makes then carry a path. Raises MadrlError when it is anything else.
     """
-    try:
-        row = json.loads(ground_truth)
-    except ValueError as error:
-        raise MadrlError(f"program ground_truth {_start(ground_truth)} is not JSON: {error}") from None
-    tests = row.get("tests") if isinstance(row, dict) else None
+    where = f"program ground_truth {_start(ground_truth)}"
+    row = _parse(ground_truth, where)
+    if "tests_file" in row and "tests" not in row:
+        path = row.pop("tests_file")
+        if not isinstance(path, str) or not Path(path).is_absolute():
+            raise MadrlError(f"{where}: tests_file {path!r} is no absolute path: prepare the data again")
+        try:
+            text = Path(path).read_text("utf-8")
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise MadrlError(
+                f"program ground_truth: cannot read {path} ({reason}): prepare the data again where the tests now lie"
+            ) from None
+        where = f"program ground_truth: {path}"
+        row |= _parse(text, where)
+    tests = row.get("tests")
     if not isinstance(tests, list) or not tests or not all(map(_is_test, tests)):
-        raise MadrlError(
-            f"program ground_truth {_start(ground_truth)} has no tests: "
-            'write it as {"tests": [{"input": "...", "output": "..."}]}'
-        )
+        raise MadrlError(f'{where} has no tests: write it as {{"tests": [{{"input": "...", "output": "..."}}]}}')
     unknown = row.keys() - {"tests"} - LIMITS
     if unknown:
         raise MadrlError(f"program ground_truth has unknown fields {sorted(unknown)}: use tests, {sorted(LIMITS)}")
-    return dict(row)
+    return row
+
+
+def _parse(text: str, where: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(text)
+    except ValueError as error:
+        raise MadrlError(f"{where} is not JSON: {error}") from None
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _is_test(test: object) -> bool:

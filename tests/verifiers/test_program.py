@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,13 +107,35 @@ async def test_half_a_surrogate_pair_and_nul_in_the_code_are_judged(service: Scr
         '{"tests": [{"input": "2", "output": 4}]}',
         '{"tests": [{"input": "2", "output": "4", "points": "1"}]}',
         '{"tests": [{"input": "2", "output": "4"}], "timelimit": 2}',
-        '{"tests_file": "tests.jsonl", "id": "1"}',
+        '{"tests_file": "tests.json"}',
+        '{"tests_file": "/nowhere/tests.json"}',
+        '{"tests_file": 1}',
+        '{"tests_file": "/dev/null"}',
+        '{"tests_file": "/tmp/a.json", "tests": [{"input": "2", "output": "4"}]}',
     ],
 )
 def test_a_ground_truth_that_is_no_set_of_tests_is_refused(ground_truth: str) -> None:
     with pytest.raises(MadrlError, match="program ground_truth") as raised:
         program_tests(ground_truth)
     assert len(str(raised.value)) < 300
+
+
+async def test_tests_in_a_file_of_their_own_are_judged_as_if_they_stood_in_the_row(
+    service: ScriptedService, tmp_path: Path
+) -> None:
+    file = tmp_path / "tests.json"
+    file.write_text(GROUND_TRUTH)
+    row = json.dumps({"tests_file": str(file), "time_limit_s": 1.5})
+    assert (await verify_program(Rollout(RESPONSE, row))).verdict is Verdict.CORRECT
+    assert service.requests[0].items() >= {"tests": TESTS, "time_limit_s": 1.5}.items()
+    assert "tests_file" not in service.requests[0]
+
+
+async def test_a_tests_file_that_is_gone_is_unjudged_and_named(service: ScriptedService, tmp_path: Path) -> None:
+    row = json.dumps({"tests_file": str(tmp_path / "gone.json")})
+    judged = await verify_program(Rollout(RESPONSE, row))
+    assert judged.verdict is Verdict.UNJUDGED
+    assert f"{tmp_path}/gone.json (No such file or directory)" in judged.reason
 
 
 def test_an_error_shows_no_more_than_the_start_of_a_ground_truth() -> None:
