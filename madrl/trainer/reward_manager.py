@@ -10,7 +10,6 @@ with the whole group and those judgments in JUDGMENT_COLUMN, to score it.
 """
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,12 +20,11 @@ from verl.protocol import DataProto
 
 from madrl.classifiers import load_classifier
 from madrl.frequency import category_indices
+from madrl.judge import classify_response, verify_response
 from madrl.reward import score_group
-from madrl.rollout import Judgment, Rollout, Verdict
+from madrl.rollout import Judgment, Rollout
 from madrl.settings import Settings
 from madrl.verifiers import load_verifier
-
-logger = logging.getLogger(__name__)
 
 STAGE = "madrl_stage"
 JUDGE = "judge"
@@ -70,16 +68,10 @@ class MadRewardManager(RewardManagerBase):
 
     async def _judge_one(self, rollout: Rollout) -> Judgment | Exception:
         try:
-            category, why_category = self.classify(rollout)
-        except Exception as error:
-            logger.exception("classifier %s raised", self.settings.classifier)
-            return RuntimeError(f"classifier {self.settings.classifier} raised {type(error).__name__}: {error}")
-        try:
-            verdict, answer, why_verdict = await self.verify(rollout)
-        except Exception as error:
-            logger.exception("verifier %s raised", self.settings.verifier)
-            verdict, answer = Verdict.UNJUDGED, None
-            why_verdict = f"verifier raised {type(error).__name__}: {error}"
+            category, why_category = classify_response(self.classify, self.settings.classifier, rollout)
+        except RuntimeError as error:
+            return error
+        verdict, answer, why_verdict = await verify_response(self.verify, self.settings.verifier, rollout)
         return Judgment(category, verdict, answer, why_verdict or why_category)
 
     def rollouts(self, data: DataProto) -> list[Rollout]:
