@@ -100,9 +100,8 @@ def _judge(
         rows = islice(read_responses(source, check), done, None)
         with partial.open("ab") as unfinished, _progress() as progress:
             task = progress.add_task(what, total=total, completed=done)
-            asyncio.run(
-                _append(rows, unfinished, annotate, counted, counts, lambda n: progress.update(task, advance=n))
-            )
+            advance = functools.partial(progress.advance, task)
+            asyncio.run(_append(rows, unfinished, annotate, counted, counts, advance))
             os.fsync(unfinished.fileno())
         partial.replace(destination)
         partial.with_suffix(".lock").unlink()

@@ -38,3 +38,22 @@ def choice_prompt(topic: str, template: int, options: Sequence[str] | None) -> s
         raise MadrlError(f"no options for topic {topic!r}: list them, or pass None for the open form")
     clause = "" if options is None else CHOICE_OPTIONS_CLAUSE.format(options=", ".join(options))
     return CHOICE_QUESTIONS[template].format(topic=topic) + clause + CHOICE_INSTRUCTION
+
+
+MATH_INSTRUCTION = "Think step by step, and put the final answer in \\boxed{}."
+
+CODE_INSTRUCTION = (
+    "Think step by step, and write a complete program that reads its input from standard input and writes its answer to standard output. "
+    "Give the whole program in a single fenced code block that is tagged with its language."
+)
+"""Asks for the tag and leaves the language open: an untagged block is harder to classify, and to run."""
+
+
+def math_prompt(problem: str) -> str:
+    """One GSM8K or MATH prompt: the problem, then MATH_INSTRUCTION. It names no language to answer in."""
+    return f"{problem.strip()}\n\n{MATH_INSTRUCTION}"
+
+
+def code_prompt(problem: str) -> str:
+    """One CodeContests prompt: the problem's statement, then CODE_INSTRUCTION. It names no programming language."""
+    return f"{problem.strip()}\n\n{CODE_INSTRUCTION}"
