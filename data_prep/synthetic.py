@@ -15,12 +15,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
-from typing import NamedTuple, NoReturn, TypedDict
+from typing import NamedTuple, TypedDict
+
+from command_line import DEFAULT_SEED, Parser, run
+from save_folder import MANIFEST, write_manifest
 
 from madrl import __version__
 from madrl.classifiers.choice import CHOICE_CATEGORIES, alphabetical, choice_ground_truth
 from madrl.errors import MadrlError
-from madrl.files import replacing, sha256_of
+from madrl.files import sha256_of
 from madrl.prompts import CHOICE_QUESTIONS, choice_prompt
 from madrl.schema import Row, make_row, write_parquet
 
@@ -29,8 +32,6 @@ TOPICS_FILE = Path(__file__).with_name("synthetic_topics.json")
 FORMS = ("closed", "open")
 
 TOPICS_PER_SPLIT = {"train": 48, "validation": 8, "holdout": 8}
-
-MANIFEST = "manifest.json"
 
 PROBE = "train_probe"
 PROBE_ROWS = 80
@@ -137,36 +138,25 @@ def write_dataset(save_dir: Path, form: str, seed: int) -> dict[str, FileEntry]:
         "categories": list(CHOICE_CATEGORIES),
         "files": files,
     }
-    with replacing(save_dir / MANIFEST) as unfinished:
-        unfinished.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    write_manifest(save_dir, manifest)
     return files
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message} (--help shows the arguments)\n")
+def prepare(args: argparse.Namespace) -> list[str]:
+    """Write the dataset; what to tell the user."""
+    files = write_dataset(args.local_save_dir, args.form, args.seed)
+    lines = [f"{args.local_save_dir / n}: {e['rows']} rows of {len(e['topics'])} topics" for n, e in files.items()]
+    return [*lines, str(args.local_save_dir / MANIFEST)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line. Returns the exit status."""
-    parser = _Parser(
-        prog="synthetic.py",
-        allow_abbrev=False,
-        description="Write the SYNTHETIC choice dataset as veRL parquet files.",
-    )
-    parser.add_argument("--local_save_dir", type=Path, required=True, help="folder to write to")
+    parser = Parser("synthetic.py", "Write the SYNTHETIC choice dataset as veRL parquet files.")
     parser.add_argument("--form", choices=FORMS, required=True, help="closed lists the options, open does not")
-    parser.add_argument("--seed", type=int, default=42, help="decides splits, option orders and probe (default: 42)")
-    args = parser.parse_args(argv)
-    try:
-        files = write_dataset(args.local_save_dir, args.form, args.seed)
-    except (MadrlError, OSError) as error:
-        print(f"{parser.prog}: error: {error}", file=sys.stderr)
-        return 2
-    for name, entry in files.items():
-        print(f"{args.local_save_dir / name}: {entry['rows']} rows of {len(entry['topics'])} topics")
-    print(args.local_save_dir / MANIFEST)
-    return 0
+    parser.add_argument(
+        "--seed", type=int, default=DEFAULT_SEED, help="decides splits, option orders and probe (default: %(default)s)"
+    )
+    return run(parser, prepare, argv)
 
 
 if __name__ == "__main__":

@@ -43,8 +43,8 @@ def choice_prompt(topic: str, template: int, options: Sequence[str] | None) -> s
 MATH_INSTRUCTION = "Think step by step, and put the final answer in \\boxed{}."
 
 CODE_INSTRUCTION = (
-    "Think step by step, and write a complete program that reads its input from standard input and writes its answer to standard output. "
-    "Give the whole program in a single fenced code block that is tagged with its language."
+    "Think step by step, and write a complete program that reads its input from standard input and writes its answer "
+    "to standard output. Give the whole program in a single fenced code block that is tagged with its language."
 )
 """Asks for the tag and leaves the language open: an untagged block is harder to classify, and to run."""
 

@@ -1,9 +1,11 @@
+import re
 import string
+from collections.abc import Callable
 
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.prompts import CHOICE_QUESTIONS, choice_prompt
+from madrl.prompts import CHOICE_QUESTIONS, choice_prompt, code_prompt, math_prompt
 
 OCEANS = ["Pacific", "Atlantic", "Indian", "Southern", "Arctic"]
 TEMPLATES = range(len(CHOICE_QUESTIONS))
@@ -59,3 +61,31 @@ def test_a_template_that_does_not_exist_is_refused(template: int) -> None:
 def test_an_empty_list_of_options_is_refused() -> None:
     with pytest.raises(MadrlError, match="no options for topic 'oceans': list them, or pass None for the open form"):
         choice_prompt("oceans", 0, [])
+
+
+# The real tasks.
+
+CATEGORIES = (
+    r"english|chinese|mandarin|spanish|hindi|french|python|c\+\+|cpp|java|javascript|golang|\bgo\b|\bjs\b|\bnode\b"
+)
+
+
+@pytest.mark.parametrize("prompt", [math_prompt, code_prompt])
+def test_a_prompt_is_the_problem_and_an_instruction_that_names_no_category(prompt: Callable[[str], str]) -> None:
+    problem = "Add $1$ and $1$. {braces} stay."
+    text = prompt(f"\n{problem} \n")
+    assert text.startswith(f"{problem}\n\n")
+    assert not re.search(CATEGORIES, text, re.IGNORECASE)
+
+
+def test_a_math_prompt_asks_for_steps_and_a_boxed_answer() -> None:
+    assert math_prompt("1 + 1?") == "1 + 1?\n\nThink step by step, and put the final answer in \\boxed{}."
+
+
+def test_a_code_prompt_asks_for_one_block_that_reads_stdin_and_writes_stdout() -> None:
+    assert code_prompt("Add.") == (
+        "Add.\n\n"
+        "Think step by step, and write a complete program that reads its input from standard input and writes its "
+        "answer to standard output. Give the whole program in a single fenced code block that is tagged with its "
+        "language."
+    )

@@ -1,14 +1,10 @@
-import importlib.util
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
+from prep_scripts import load_script, read_rows, run_script
 
 from madrl import __version__
 from madrl.classifiers.choice import CHOICE_CATEGORIES, choice_ground_truth, choice_key, classify_choice, fold
@@ -17,39 +13,11 @@ from madrl.files import sha256_of
 from madrl.rollout import Rollout
 from madrl.schema import check_parquet
 
-ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "data_prep/synthetic.py"
 FILES = {"train": 480, "validation": 80, "holdout": 80, "train_probe": 80}
 
 
-def load_script() -> Any:
-    """data_prep holds scripts, not a package."""
-    spec = importlib.util.spec_from_file_location("synthetic", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-synthetic = load_script()
+synthetic = load_script("synthetic")
 TOPICS: dict[str, tuple[str, ...]] = synthetic.load_topics()
-
-
-def run_script(*arguments: str) -> subprocess.CompletedProcess[str]:
-    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.run(
-        [sys.executable, str(SCRIPT), *arguments],
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def read_rows(folder: Path, split: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = pq.ParquetFile(folder / f"{split}.parquet").read().to_pylist()
-    return rows
 
 
 def text_of(row: dict[str, Any]) -> str:
@@ -209,7 +177,7 @@ def test_every_file_has_its_own_data_source(closed: Path) -> None:
 
 def test_one_seed_gives_the_same_bytes_in_another_process(closed: Path, tmp_path: Path) -> None:
     for _ in range(2):  # the second time over its own output
-        assert run_script("--local_save_dir", str(tmp_path), "--form", "closed").returncode == 0
+        assert run_script("synthetic.py", "--local_save_dir", str(tmp_path), "--form", "closed").returncode == 0
         names = sorted(path.name for path in tmp_path.iterdir())
         assert names == sorted(path.name for path in closed.iterdir())
         assert all((tmp_path / name).read_bytes() == (closed / name).read_bytes() for name in names)

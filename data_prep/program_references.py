@@ -1,0 +1,191 @@
+"""CodeContests: a problem none of whose own solutions passes its tests would teach that right programs are wrong.
+
+The solutions run in the sandbox services that MADRL_SANDBOX_URLS names, through the verifier that judges a model's
+responses. Each verdict is appended to a file as it comes, so that a check that was killed goes on where it was; delete
+the file to check again, after a change of the sandbox's toolchains for instance.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+from command_line import progress_bar
+from splits import Dropped
+
+from madrl.errors import MadrlError
+from madrl.files import read_jsonl
+from madrl.rollout import Rollout, Verdict, Verification
+from madrl.verifiers import Verifier, load_verifier
+from madrl.verifiers.program import URLS_VARIABLE, default_client, sandbox_urls
+
+MAX_SOLUTIONS = 3
+"""Of a problem, tried one after the other until one is accepted."""
+AT_A_TIME = 32
+"""Programs under way: enough for a machine's slots, few enough that their tests fit in memory."""
+HEALTH_TIMEOUT_S = 5.0
+WATCH_EVERY_S = 15.0
+MAX_SILENCES = 4
+"""In a row, of all services, before we give up."""
+
+
+class Solution(NamedTuple):
+    """A program that is said to be correct."""
+
+    language: str
+    code: str
+
+
+class Candidate(NamedTuple):
+    """A problem whose solutions are to be tried."""
+
+    origin: str
+    source_split: str
+    name: str
+    ground_truth: str
+    """With the tests where they are now."""
+    key: str
+    """Its tests and limits, wherever they are."""
+    solutions: Sequence[Solution]
+
+
+def rejected_programs(candidates: Sequence[Candidate], verdicts: Path) -> dict[str, Dropped]:
+    """Origin -> the drop, of each problem none of whose solutions is accepted. Those that have none are left alone.
+
+    ``verdicts`` is the file of verdicts so far. Raises MadrlError when no sandbox answers.
+    """
+    candidates = [candidate for candidate in candidates if candidate.solutions]
+    if not candidates:
+        return {}
+    known = _known_verdicts(verdicts)
+    with verdicts.open("a", encoding="utf-8") as file:
+        return asyncio.run(_Check(known, file).rejected(candidates))
+
+
+def _known_verdicts(path: Path) -> dict[str, str]:
+    """Key -> the reason why the program was not accepted, or ""."""
+    if not path.exists():
+        return {}
+    written = path.read_bytes()
+    if not written.endswith(b"\n"):  # killed in the middle of a line
+        path.write_bytes(written[: written.rfind(b"\n") + 1])
+    return {line["program"]: line["rejected"] for line in read_jsonl(path)}
+
+
+def _in_turns(solutions: Sequence[Solution]) -> list[Solution]:
+    """The first of each language, then the second of each, and so on: what one language lacks another may have."""
+    seen: Counter[str] = Counter()
+    turn: list[int] = []
+    for solution in solutions:
+        turn.append(seen[solution.language])
+        seen[solution.language] += 1
+    order = {"cpp": 0, "python": 1, "java": 2}  # the cheapest to judge first
+    ranked = sorted(range(len(solutions)), key=lambda i: (turn[i], order[solutions[i].language]))
+    return [solutions[i] for i in ranked]
+
+
+def fenced(solution: Solution) -> str:
+    """The program as a response; the fence is longer than any that the code could have."""
+    fence = "`" * 3
+    while fence in solution.code:
+        fence += "`"
+    return f"{fence}{solution.language}\n{solution.code}\n{fence}\n"
+
+
+class _Check:
+    """One pass over the candidates."""
+
+    def __init__(self, known: dict[str, str], file: TextIO) -> None:
+        self.known = known
+        self.file = file
+        self.turns = asyncio.Semaphore(AT_A_TIME)
+        self.verify: Verifier = load_verifier("code")
+
+    async def rejected(self, candidates: Sequence[Candidate]) -> dict[str, Dropped]:
+        """As rejected_programs."""
+        drops: dict[str, Dropped] = {}
+        with progress_bar("judging reference solutions", len(candidates)) as advance:
+
+            async def check(candidate: Candidate) -> None:
+                async with self.turns:
+                    drop = await self._tried(candidate)
+                if drop is not None:
+                    drops[candidate.origin] = drop
+                advance()
+
+            if not await _sandbox_answers():
+                raise _no_sandbox()
+            checks = asyncio.gather(*map(check, candidates))
+            watch = asyncio.create_task(_watch_sandbox())
+            watch.add_done_callback(lambda _: checks.cancel())
+            try:
+                await checks
+            except asyncio.CancelledError:
+                if watch.done():
+                    watch.result()  # raises
+                raise
+            finally:
+                watch.cancel()
+                await default_client().aclose()
+        return drops
+
+    async def _tried(self, candidate: Candidate) -> Dropped | None:
+        tried = []
+        for solution in _in_turns(candidate.solutions)[:MAX_SOLUTIONS]:
+            key = hashlib.sha256(json.dumps([candidate.key, *solution]).encode()).hexdigest()
+            rejected = self.known.get(key)
+            if rejected is None:
+                verification = await self.verify(Rollout(fenced(solution), candidate.ground_truth))
+                rejected = self._remember(key, verification)
+            if not rejected:
+                return None
+            tried.append(f"{solution.language} {rejected}")
+        return Dropped(
+            candidate.origin,
+            candidate.source_split,
+            "reference_unjudged" if any("unjudged" in reason for reason in tried) else "reference_rejected",
+            f"{candidate.name}: {'; '.join(tried)}",
+        )
+
+    def _remember(self, key: str, verification: Verification) -> str:
+        """Why the program was not accepted, or "". What could not be judged is tried again next time."""
+        if verification.verdict is Verdict.UNJUDGED:
+            return f"unjudged ({verification.reason})"
+        rejected = "" if verification.verdict is Verdict.CORRECT else verification.reason or "incorrect"
+        self.file.write(json.dumps({"program": key, "rejected": rejected}) + "\n")
+        self.file.flush()
+        return rejected
+
+
+async def _watch_sandbox() -> None:
+    """Raises MadrlError once no service has answered for a while: each verdict alone would be waited for much longer,
+    which is right in the middle of a training step, and not here."""
+    silences = 0
+    while silences < MAX_SILENCES:
+        await asyncio.sleep(WATCH_EVERY_S)
+        silences = 0 if await _sandbox_answers() else silences + 1
+    raise _no_sandbox()
+
+
+async def _sandbox_answers() -> bool:
+    """Whether any service is there, ready or not."""
+    import httpx
+
+    async with httpx.AsyncClient(timeout=HEALTH_TIMEOUT_S, trust_env=False) as http:
+        for url in sandbox_urls():
+            try:
+                await http.get(f"{url.rstrip('/')}/health")
+            except (httpx.HTTPError, httpx.InvalidURL):
+                continue
+            return True
+    return False
+
+
+def _no_sandbox() -> MadrlError:
+    return MadrlError(
+        f"no sandbox answers at {', '.join(sandbox_urls())}: start one (python -m sandbox), name others in "
+        f"{URLS_VARIABLE}, or pass --no_reference_check; the verdicts so far are kept"
+    )

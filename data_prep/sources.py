@@ -1,0 +1,249 @@
+"""Where a dataset's rows come from: files in the dataset's own schema, or the Hugging Face hub.
+
+Both give Parts, which are read one row at a time, so that a dataset need not fit in memory. Every row knows its place,
+and whatever is wrong with a file is one MadrlError that names the file and the row.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from madrl.errors import MadrlError
+from madrl.files import sha256_of
+
+TRAIN, VALIDATION, TEST = "train", "validation", "test"
+"""A benchmark's own splits, which are not the ones that we write."""
+
+SPLIT_OF_WORD = {"train": TRAIN, "valid": VALIDATION, "validation": VALIDATION, "dev": VALIDATION, "test": TEST}
+"""A word in a file's or folder's name, and the split that it names."""
+
+SUFFIXES = (".jsonl", ".json", ".parquet")
+BATCH_ROWS = 16
+"""Rows of a parquet file in memory at a time: one CodeContests row can take megabytes."""
+
+IS_IT_COMPLETE = "is the file complete?"
+
+
+class Record(NamedTuple):
+    """One row as it was published."""
+
+    split: str
+    where: str
+    """File and row, for messages and the manifest."""
+    fields: dict[str, Any]
+
+    def text(self, field: str) -> str:
+        """A field that must be text. Raises MadrlError that names the row when it is absent or anything else."""
+        value = self.value(field)
+        if not isinstance(value, str):
+            raise MadrlError(f"{self.where}: field {field!r} is {type(value).__name__}, not text: {IS_IT_COMPLETE}")
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise MadrlError(f"{self.where}: field {field!r} is not Unicode text ({error.reason})") from None
+        return value
+
+    def value(self, field: str) -> Any:
+        """A field that must be there, of whatever type. Raises MadrlError that names the row when it is not."""
+        if field not in self.fields:
+            raise MadrlError(
+                f"{self.where}: no field {field!r}, only {sorted(self.fields)}: "
+                "give files in the dataset's own schema (--help)"
+            )
+        return self.fields[field]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file, or one split of one hub configuration."""
+
+    name: str
+    """Relative to what the user named, so that it means the same on every machine."""
+    split: str
+    identity: dict[str, str]
+    """What the content is: the SHA-256 of a file, or the hub's revision."""
+    rows: int | None
+    """None where only reading would tell."""
+    read: Callable[[], Iterator[Record]]
+
+
+def open_parts(path: Path | None, hub: str, configs: Sequence[str], columns: Sequence[str] | None = None) -> list[Part]:
+    """The parts of the files at ``path``, or of the hub's dataset when that is None; see local_parts and hub_parts."""
+    return hub_parts(hub, configs, columns) if path is None else local_parts(path, configs, columns)
+
+
+def local_parts(path: Path, configs: Sequence[str] = (), columns: Sequence[str] | None = None) -> list[Part]:
+    """The parts of one file, or of all files below a folder, in the order of their names.
+
+    A file's split is the last word of SPLIT_OF_WORD in its own name, else in its folder's, and so on up to ``path``.
+    When no file names a split, all are training rows; when some do, the others are no part of the dataset. A folder
+    that holds one of ``configs``, as a dataset saved from the hub does, is searched in these only. ``columns`` are
+    read, or all when None. Raises MadrlError when there is nothing to read.
+    """
+    if not path.exists():
+        raise MadrlError(f"--local_dataset_path {path} does not exist")
+    root = path if path.is_dir() else path.parent
+    folders = [path / config for config in configs if (path / config).is_dir()] or [path]
+    files = sorted(file for folder in folders for file in _data_files(folder))
+    if not files:
+        raise MadrlError(f"--local_dataset_path {path} holds no {', '.join(SUFFIXES)} file")
+    splits = {file: _split_of(file.relative_to(root)) for file in files}
+    if any(splits.values()):
+        files = [file for file in files if splits[file]]
+    return [_local_part(file, str(file.relative_to(root)), splits[file] or TRAIN, columns) for file in files]
+
+
+def _data_files(path: Path) -> list[Path]:
+    if path.is_file():
+        if path.suffix not in SUFFIXES:
+            raise MadrlError(f"--local_dataset_path {path} is no {', '.join(SUFFIXES)} file")
+        return [path]
+    return [
+        file
+        for file in path.rglob("*")
+        if file.suffix in SUFFIXES
+        and file.is_file()
+        and not any(p.startswith(".") for p in file.relative_to(path).parts)
+    ]
+
+
+def _split_of(name: Path) -> str | None:
+    for part in reversed((*name.parts[:-1], name.stem)):
+        for word in reversed(re.findall("[a-z]+", part.lower())):
+            if word in SPLIT_OF_WORD:
+                return SPLIT_OF_WORD[word]
+    return None
+
+
+def _local_part(file: Path, name: str, split: str, columns: Sequence[str] | None) -> Part:
+    rows = None
+    if file.suffix == ".parquet":
+        rows = _parquet_rows(file)
+
+        def read() -> Iterator[Record]:
+            return _read_parquet(file, name, split, columns)
+    elif file.suffix == ".jsonl":
+
+        def read() -> Iterator[Record]:
+            return _read_jsonl(file, name, split)
+    else:
+
+        def read() -> Iterator[Record]:
+            return _read_json(file, name, split)
+
+    return Part(name, split, {"sha256": sha256_of(file)}, rows, read)
+
+
+def _read_jsonl(file: Path, name: str, split: str) -> Iterator[Record]:
+    """A JSON object on each line."""
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            where = f"{name}, line {number}"
+            try:
+                fields = json.loads(line.decode())
+            except ValueError as error:  # of either kind: not UTF-8, not JSON
+                raise MadrlError(f"{file}, line {number}: not JSON ({error}): {IS_IT_COMPLETE}") from error
+            yield _record(split, where, fields)
+
+
+def _read_json(file: Path, name: str, split: str) -> Iterator[Record]:
+    """A JSON list of objects, a single object, or several one after the other."""
+    try:
+        text = file.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise MadrlError(f"{file}: not JSON ({error}): {IS_IT_COMPLETE}") from error
+    decoder, blank = json.JSONDecoder(), re.compile(r"[\s,]*")
+    listed = text.lstrip().startswith("[")
+    position, row = (text.index("[") + 1 if listed else 0), 0
+    while True:
+        after_blank = blank.match(text, position)
+        assert after_blank is not None  # it matches the empty string
+        position = after_blank.end()
+        ended = text.startswith("]", position) if listed else position == len(text)
+        if ended:
+            return
+        try:
+            fields, position = decoder.raw_decode(text, position)
+        except ValueError as error:
+            raise MadrlError(f"{file}, row {row}: not JSON ({error}): {IS_IT_COMPLETE}") from error
+        yield _record(split, f"{name}, row {row}", fields)
+        row += 1
+
+
+def _parquet_rows(file: Path) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(file) as parquet:
+            rows: int = parquet.metadata.num_rows
+            return rows
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(file, 0, error) from error
+
+
+def _read_parquet(file: Path, name: str, split: str, columns: Sequence[str] | None) -> Iterator[Record]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    row = 0
+    try:
+        with pq.ParquetFile(file) as parquet:
+            there = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
+            for batch in parquet.iter_batches(BATCH_ROWS, columns=there):
+                for fields in batch.to_pylist():
+                    yield _record(split, f"{name}, row {row}", fields)
+                    row += 1
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(file, row, error) from error
+
+
+def _unreadable(file: Path, row: int, error: Exception) -> MadrlError:
+    return MadrlError(f"{file}, row {row}: not parquet from here on ({str(error).splitlines()[0]}): {IS_IT_COMPLETE}")
+
+
+def _record(split: str, where: str, fields: object) -> Record:
+    if not isinstance(fields, dict):
+        raise MadrlError(f"{where}: {type(fields).__name__} where a JSON object is expected")
+    return Record(split, where, fields)
+
+
+def hub_parts(repository: str, configs: Sequence[str], columns: Sequence[str] | None = None) -> list[Part]:
+    """The parts of a dataset on the Hugging Face hub, downloaded into the ``datasets`` library's cache.
+
+    One for each split of each of ``configs``; of the default configuration when there are none. Raises MadrlError when
+    the hub cannot be reached or has no such dataset.
+    """
+    names: Sequence[str | None] = configs or (None,)
+    return [part for name in names for part in _hub_config_parts(repository, name, columns)]
+
+
+def _hub_config_parts(repository: str, config: str | None, columns: Sequence[str] | None) -> list[Part]:
+    import datasets  # type: ignore[import-untyped]
+
+    try:
+        builder = datasets.load_dataset_builder(repository, config)
+        builder.download_and_prepare()
+    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise MadrlError(
+            f"{repository} cannot be loaded from the Hugging Face hub ({reason}): "
+            "try again, or download it elsewhere and pass --local_dataset_path"
+        ) from error
+    return [_hub_part(repository, config, builder, split, columns) for split in builder.info.splits or {}]
+
+
+def _hub_part(repository: str, config: str | None, builder: Any, split: str, columns: Sequence[str] | None) -> Part:
+    name = "/".join(filter(None, (repository, config, split)))
+    dataset = builder.as_dataset(split=split)
+    if columns is not None:
+        dataset = dataset.select_columns([column for column in columns if column in dataset.column_names])
+
+    def read() -> Iterator[Record]:
+        ours = SPLIT_OF_WORD.get(split, split)
+        return (_record(ours, f"{name}, row {row}", fields) for row, fields in enumerate(dataset))
+
+    return Part(name, SPLIT_OF_WORD.get(split, split), {"revision": str(builder.hash)}, len(dataset), read)

@@ -1,0 +1,56 @@
+"""data_prep holds scripts and their modules, not a package: how the tests reach them."""
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "data_prep"
+
+
+def load_script(name: str) -> Any:
+    """The module ``name`` of data_prep, as it is imported when a script runs."""
+    if str(FOLDER) not in sys.path:
+        sys.path.insert(0, str(FOLDER))
+    return importlib.import_module(name)
+
+
+def script_command(name: str, *arguments: object) -> tuple[list[str], dict[str, str]]:
+    """A command line and its environment."""
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return [sys.executable, str(FOLDER / name), *map(str, arguments)], {**os.environ, "PYTHONPATH": paths}
+
+
+def run_script(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """What a user's command gives."""
+    command, environment = script_command(name, *arguments)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def read_rows(folder: Path, split: str) -> list[dict[str, Any]]:
+    """The rows of one of the files."""
+    rows: list[dict[str, Any]] = pq.ParquetFile(folder / f"{split}.parquet").read().to_pylist()
+    return rows
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file but the lock."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def real_data(name: str) -> Path:
+    """The folder of a benchmark's published files; skips the test when nobody says where."""
+    folder = os.environ.get("MADRL_REAL_DATA")
+    if not folder:
+        pytest.skip("MADRL_REAL_DATA names no folder with the benchmarks' published files")
+    path = Path(folder) / name
+    if not path.is_dir():
+        pytest.skip(f"{path} does not exist")
+    return path
