@@ -7,11 +7,12 @@ from madrl.errors import MadrlError
 from madrl.plugins import load_plugin
 from madrl.rollout import Rollout, Verification
 from madrl.verifiers.listed_option import verify_listed_option
+from madrl.verifiers.math_answer import verify_math
 from madrl.verifiers.program import verify_program
 
 Verifier = Callable[[Rollout], Awaitable[Verification]]
 
-VERIFIERS: dict[str, Verifier] = {"listed_option": verify_listed_option, "code": verify_program}
+VERIFIERS: dict[str, Verifier] = {"listed_option": verify_listed_option, "math": verify_math, "code": verify_program}
 
 
 def load_verifier(spec: str) -> Verifier:

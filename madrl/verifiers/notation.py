@@ -1,0 +1,116 @@
+r"""One way of writing for what people and models write in many: digits of any script, full-width characters, Unicode
+maths signs, LaTeX's spacing and size commands. Nothing here knows what an expression means.
+
+In plain notation digits are ASCII, text of any kind (``\text{cm}``, Chinese and Hindi words) stands in double quotes,
+and dollar signs are gone, whether they meant money or maths.
+"""
+
+import re
+import unicodedata
+
+_SIGNS = {
+    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "⁻": "^-", "×": r"\times ", "⋅": r"\cdot ", "·": r"\cdot ",
+    "÷": "/", "⁄": "/", "∕": "/", "∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ", "⩽": r"\le ", "⩾": r"\ge ",
+    "≠": r"\ne ", "≈": r"\approx ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∅": r"\emptyset ", "±": r"\pm ",
+    "°": r"^\circ ", "º": r"^\circ ", "√": r"\sqrt ", "∶": ":", "，": ",", "、": ",", "٫": ".", "٬": ",", "。": ".",
+    "।": ".", "’": "'", "‘": "'", "“": '"', "”": '"', "「": "", "」": "",
+    "【": "", "】": "", "`": "", '"': "", "￥": "¥", "￡": "£",
+    "α": r"\alpha ", "β": r"\beta ", "θ": r"\theta ", "λ": r"\lambda ", "π": r"\pi ", "φ": r"\phi ", "ω": r"\omega ",
+}  # fmt: skip
+
+
+class _Plain(dict[int, int | str | None]):
+    """A str.translate table, filled as characters are met."""
+
+    def __missing__(self, code: int) -> int | str | None:
+        character = chr(code)
+        kind = unicodedata.category(character)
+        plain: int | str | None = code
+        if character in _SIGNS:
+            plain = _SIGNS[character]
+        elif kind == "Nd":
+            plain = str(unicodedata.decimal(character))
+        elif "\uff01" <= character <= "\uff5e":
+            plain = self[code - 0xFEE0]
+        elif kind == "Cf":
+            plain = None
+        elif kind[0] == "Z" or character.isspace():
+            plain = " "
+        elif kind == "No" and unicodedata.decomposition(character).startswith("<super>"):
+            plain = f"^{unicodedata.digit(character)}"
+        elif kind == "No" and unicodedata.decomposition(character).startswith("<fraction>"):
+            above, _, below = unicodedata.normalize("NFKC", character).partition("⁄")
+            plain = rf"\frac{{{above}}}{{{below}}}"
+        self[code] = plain
+        return plain
+
+
+_PLAIN = _Plain()
+
+_COMMANDS = {
+    **dict.fromkeys(
+        (r"\!", r"\left", r"\right", r"\displaystyle", r"\textstyle", r"\limits", r"\$", "$", r"\(", r"\)"), ""
+    ),
+    **dict.fromkeys((r"\big", r"\Big", r"\bigg", r"\Bigg", r"\bigl", r"\bigr", r"\Bigl", r"\Bigr", r"\[", r"\]"), ""),
+    **dict.fromkeys((r"\,", r"\;", r"\:", r"\>", "\\ ", r"\quad", r"\qquad", r"\thinspace", "~"), " "),
+    **dict.fromkeys((r"\dfrac", r"\tfrac", r"\cfrac"), r"\frac"),
+    **dict.fromkeys((r"\lbrace", r"\{"), r"\{"),
+    **dict.fromkeys((r"\rbrace", r"\}"), r"\}"),
+    **dict.fromkeys((r"\leq", r"\leqslant", r"\le"), r"\le "),
+    **dict.fromkeys((r"\geq", r"\geqslant", r"\ge"), r"\ge "),
+    **dict.fromkeys((r"\lt", r"\gt"), "<"),
+    **dict.fromkeys((r"\neq", r"\ne"), r"\ne "),
+    **dict.fromkeys((r"\varnothing", r"\emptyset"), r"\emptyset "),
+    **dict.fromkeys((r"\pounds", r"\euro", r"\yen", r"\textdollar"), ""),
+    r"\gt": ">",
+    r"\infin": r"\infty ",
+    r"\%": "%",
+    r"\#": "#",
+    r"\&": "&",
+    r"\_": "_",
+    r"\degree": r"^\circ ",
+    r"\div": "/",
+    r"\colon": ":",
+}
+_THOUSANDS = re.compile(r" ?, ?\\! ?(?=\d{3})")
+_COMMAND = re.compile(r"\\(?:[a-zA-Z]+|.)|[~$]", re.DOTALL)
+_TEXT = re.compile(
+    r"\\(?:text(?:bf|it|rm|sf|tt|normal|up)?|mbox|hbox|mathrm|mathbf|mathit|mathsf|boldsymbol|bold|operatorname)"
+    r"\s*\{([^{}\"]*)\}"
+)
+_FOREIGN = r"[^\x00-\u02ff\u0370-\u03ff\u2000-\u2bff]"
+_FOREIGN_WORDS = re.compile(rf"(?={_FOREIGN})[^\W\d_](?:{_FOREIGN}|[ .](?=[^\x00-\u02ff]))*")
+r"""Outside quotes: a run in a script that no formula is written in. Marks are no ``\w``, hence the ranges."""
+
+_QUOTED = re.compile(r'("[^"]*")')
+_ARGUMENT = r"\s*(?:\{\s*([^{}]*?)\s*\}|([^\s{}\\]|\\pi))"
+_FRACTION = re.compile(rf"\\frac{_ARGUMENT}{_ARGUMENT}")
+_ROOT = re.compile(r"\\sqrt\s*(?:(\d+(?:\.\d+)?|[a-zA-Z])|\(\s*([^()]*)\s*\))")
+_TIDY = (
+    (re.compile(r"\{,\}"), ","),
+    (re.compile(r"\^\s*\{\s*\\circ\s*\}"), r"^\\circ "),
+    (re.compile(r"\\mathbb\s*\{?\s*([A-Z])\s*\}?"), r"\\mathbb{\1}"),
+    (re.compile(r"\*\*+"), ""),
+    (re.compile(r"\s+"), " "),
+)
+
+
+def plain(text: str) -> str:
+    r"""``text`` in plain notation: ``"\\dfrac12 \\text{ किलो}"`` is ``'\\frac{1}{2}" किलो"'``."""
+    # \(, \[ and \left[ differ in what follows, so commands go one by one, from the left.
+    latex = _THOUSANDS.sub("", text.translate(_PLAIN))
+    latex = _COMMAND.sub(lambda command: _COMMANDS.get(command[0], command[0]), latex)
+    latex = _TEXT.sub(r'"\1"', latex)
+    parts = _QUOTED.split(latex)
+    parts[::2] = [_FOREIGN_WORDS.sub(lambda words: f'"{words[0]}"', part) for part in parts[::2]]
+    latex = "".join(parts)
+    for pattern, replacement in _TIDY:
+        latex = pattern.sub(replacement, latex)
+    latex = _FRACTION.sub(lambda f: rf"\frac{{{f[1] or f[2] or ''}}}{{{f[3] or f[4] or ''}}}", latex)
+    latex = _ROOT.sub(_braced_root, latex)
+    return latex.lstrip(" ,;:").rstrip(" .,;:")
+
+
+def _braced_root(root: re.Match[str]) -> str:
+    r"""``\sqrt12`` is the root of 1, twice over, in TeX; people who write it mean the root of 12, as in ``√12``."""
+    return rf"\sqrt{{{root[1] or root[2] or ''}}}"
