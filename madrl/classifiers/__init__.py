@@ -3,13 +3,19 @@
 from collections.abc import Callable
 
 from madrl.classifiers.choice import classify_choice
+from madrl.classifiers.language import classify_language
+from madrl.classifiers.programming_language import classify_programming_language
 from madrl.errors import MadrlError
 from madrl.plugins import load_plugin
 from madrl.rollout import Classification, Rollout
 
 Classifier = Callable[[Rollout], Classification]
 
-CLASSIFIERS: dict[str, Classifier] = {"choice": classify_choice}
+CLASSIFIERS: dict[str, Classifier] = {
+    "choice": classify_choice,
+    "language": classify_language,
+    "programming_language": classify_programming_language,
+}
 
 
 def load_classifier(spec: str) -> Classifier:

@@ -22,12 +22,14 @@ LANGUAGE_OF_TAG = {
 }
 """Tag in lower case -> the language's one name, here and in the sandbox."""
 
-FOREIGN_TAGS = frozenset(
-    "c c99 c11 ada awk bash sh shell zsh batch powershell basic vb vbnet cobol clojure coffeescript crystal cs csharp c# d "
-    "dart delphi elixir erlang fortran fsharp f# groovy haskell hs julia kotlin kt lisp scheme racket lua matlab octave "
-    "nim objc objective-c objectivec ocaml pascal perl php prolog r ruby rb rust rs scala solidity sql swift tcl ts tsx "
-    "typescript v verilog zig".split()
-)
+FOREIGN_TAGS = frozenset({
+    "c", "c99", "c11", "ada", "awk", "bash", "sh", "shell", "zsh", "batch", "powershell", "basic", "vb", "vbnet",
+    "cobol", "clojure", "coffeescript", "crystal", "cs", "csharp", "c#", "d", "dart", "delphi", "elixir", "erlang",
+    "fortran", "fsharp", "f#", "groovy", "haskell", "hs", "julia", "kotlin", "kt", "lisp", "scheme", "racket",
+    "lua", "matlab", "octave", "nim", "objc", "objective-c", "objectivec", "ocaml", "pascal", "perl", "php",
+    "prolog", "r", "ruby", "rb", "rust", "rs", "scala", "solidity", "sql", "swift", "tcl", "ts", "tsx",
+    "typescript", "v", "verilog", "zig",
+})  # fmt: skip
 """Tags, in lower case, of languages that are not ours. Any other tag (text, output, none at all) says nothing."""
 
 MAX_UNFENCED_TRIES = 12
@@ -38,7 +40,9 @@ _LIST_ITEM = re.compile(r"[ ]*(?:[-*+]|\d{1,9}[.)])[ ]+")
 _TAG = re.compile(r"\{?\s*\.?([^\s{}]*)")
 
 _COMMENT = re.compile(r"\s*(?://|/\*|\*|#(?![# ]*[A-Z\d*])|\"\"\"|''')")
-_CODE = re.compile(r"[;{}=]|\w\(|\)\s*:?\s*$|^\s*(?:#\s*include|import|from|package|using|return|else|try|pass)\b|:\s*$|^\s+\S")
+_CODE = re.compile(
+    r"[;{}=]|\w\(|\)\s*:?\s*$|^\s*(?:#\s*include|import|from|package|using|return|else|try|pass)\b|:\s*$|^\s+\S"
+)
 _PROSE = re.compile(r"\s*(?:[#>*+-]+\s|\d+[.)]\s|\*\*)?[\"'`*(]*[^\W\d_][\w'’-]*,?(?:\s+\S+){2,}|\s*#{1,6}\s|\s*\*\*")
 
 
