@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ RUBY = "n = gets.to_i\nputs n.times.map { gets.chomp }.uniq.size\n"
 
 @pytest.mark.sandbox
 async def test_a_real_programming_problem_is_judged_in_five_languages(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_service: Callable[..., Service], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = real_data("code_contests")
     done = run_script("code_contests.py", "--local_dataset_path", source, "--local_save_dir", tmp_path)
@@ -161,7 +162,7 @@ async def test_a_real_programming_problem_is_judged_in_five_languages(
     assert len(json.loads(Path(json.loads(truth)["tests_file"]).read_text())["tests"]) == 102
     responses = [f"The lists are compared as bags.\n\n```{tag}{code}```\n" for tag, code in T_SHIRTS.items()]
     rollouts = [Rollout(r, truth, row["extra_info"], row["data_source"]) for r in (*responses, f"```ruby\n{RUBY}```")]
-    monkeypatch.setenv(URLS_VARIABLE, service.url)
+    monkeypatch.setenv(URLS_VARIABLE, own_service().url)
     default_client.cache_clear()
     try:
         verified = await asyncio.gather(*map(load_verifier("code"), rollouts))
