@@ -166,16 +166,19 @@ def _evaluate(args: argparse.Namespace) -> None:
         print(path)
 
 
-def _warm_start_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", metavar="DIR", required=True, help="what data_prep/synthetic.py wrote")
+def _miniature_options(parser: argparse.ArgumentParser) -> None:
+    from madrl.miniature.tasks import MINIATURES
+
+    parser.add_argument("--task", required=True, help=", ".join(MINIATURES))
+    parser.add_argument("--data", metavar="DIR", required=True, help="what data_prep wrote")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="gets the model as DIR/model")
     parser.add_argument("--seed", type=int, default=42, help="of the initial weights and the examples (%(default)s)")
 
 
-def _warm_start(args: argparse.Namespace) -> None:
-    from madrl.warm_start.choice import warm_start
+def _miniature(args: argparse.Namespace) -> None:
+    from madrl.miniature.build import build
 
-    print(warm_start(Path(args.data), Path(args.output), args.seed))
+    print(build(args.task, Path(args.data), Path(args.output), args.seed))
 
 
 def _doctor_options(parser: argparse.ArgumentParser) -> None:
@@ -199,7 +202,7 @@ COMMANDS: dict[str, Command] = {
     "train": Command("run or resume one training run with veRL", _train_options, _train),
     "holdout": Command("sample the holdout split with a trained run's last checkpoint", _holdout_options, _holdout),
     "evaluate": Command("scores, figure and summary of a run, from its dumps", _evaluate_options, _evaluate),
-    "warm-start": Command("build the miniature model of PROFILE=tiny", _warm_start_options, _warm_start),
+    "miniature": Command("build the miniature model of PROFILE=tiny", _miniature_options, _miniature),
     "classify": Command("the category of existing responses, JSONL to JSONL", _classify_options, _classify),
     "verify": Command("are existing responses correct, JSONL to JSONL", _verify_options, _verify),
     "rescore": Command("the training reward of existing responses, JSONL to JSONL", _rescore_options, _rescore),

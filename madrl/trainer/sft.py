@@ -11,11 +11,20 @@ from madrl.trainer.progress import progress_of
 
 
 def finetune(
-    model: Path, train_file: Path, work_dir: Path, *, config_name: str, steps: int, save_every: int, seed: int
+    model: Path,
+    train_file: Path,
+    work_dir: Path,
+    *,
+    config_name: str,
+    steps: int,
+    save_every: int,
+    seed: int,
+    overrides: Mapping[str, object] | None = None,
 ) -> Path:
     """Finetune ``model`` on ``train_file`` (a ``messages`` column) for ``steps`` steps.
 
-    Logs, metrics and checkpoints go to ``work_dir``; ``config_name`` is one of our SFT configs. Returns the folder of
+    Logs, metrics and checkpoints go to ``work_dir``; ``config_name`` is one of our SFT configs, and
+    ``overrides`` are keys of it. Returns the folder of
     the finished Hugging Face model. Raises MadrlError when veRL fails or stops early.
     """
     work_dir = work_dir.absolute()
@@ -30,6 +39,7 @@ def finetune(
         "trainer.experiment_name": work_dir.name,
         "engine.seed": seed,
         "hydra.run.dir": work_dir / "hydra",
+        **(overrides or {}),
     }
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
     command += ["-m", "verl.trainer.sft_trainer", "--config-path", str(CONFIG_DIR), "--config-name", config_name]

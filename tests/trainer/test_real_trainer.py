@@ -22,10 +22,10 @@ from madrl.evaluation.report import report_run
 from madrl.evaluation.score import run_settings
 from madrl.files import read_jsonl
 from madrl.frequency import category_indices
+from madrl.miniature.tiny_model import build_model, build_tokenizer, save
 from madrl.reward import score_group
 from madrl.run_folder import RunFolder
 from madrl.trainer.sft import finetune
-from madrl.warm_start.tiny_model import build_model, build_tokenizer, save
 
 pytestmark = [pytest.mark.verl, pytest.mark.slow]
 
@@ -225,10 +225,16 @@ def test_the_sft_trainer_finetunes_the_miniature_and_leaves_a_model(trainings: T
         trainings.model,
         tmp_path / "sft.parquet",
         tmp_path / "work",
-        config_name="warm_start_tiny",
+        config_name="miniature_sft",
         steps=4,
         save_every=2,
         seed=1,
+        overrides={
+            "data.train_batch_size": 32,
+            "data.micro_batch_size_per_gpu": 16,
+            "data.max_length": 64,
+            "optim.lr": 4e-3,
+        },
     )
     losses = [record["data"]["train/loss"] for record in read_jsonl(tmp_path / "work" / "metrics.jsonl")]
     assert len(losses) == 4

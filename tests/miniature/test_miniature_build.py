@@ -8,17 +8,19 @@ import pytest
 
 from madrl.classifiers.choice import CHOICE_CATEGORIES, choice_ground_truth, classify_choice
 from madrl.divergence import jensen_shannon_value
+from madrl.miniature.build import build
+from madrl.miniature.tasks import MINIATURES, SKEW
+from madrl.miniature.tiny_model import build_model, build_tokenizer, save
 from madrl.rollout import Rollout
 from madrl.targets import peak
-from madrl.warm_start.choice import SKEW, choice_examples, warm_start
-from madrl.warm_start.tiny_model import build_model, build_tokenizer, save
 
 OCEANS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
+CHOICE = MINIATURES["synthetic_closed"]
 ROWS = [{"extra_info": {"topic": "oceans", "form": form, "options": list(OCEANS)}} for form in ("closed", "open")]
 
 
 def test_every_example_names_exactly_one_option_with_the_declared_skew() -> None:
-    examples = choice_examples(ROWS, 4000, seed=1)
+    examples = CHOICE.draw(ROWS, seed=1)[:4000]
     key = choice_ground_truth(OCEANS)
     counts = Counter(classify_choice(Rollout(response, key)).category for _, response in examples)
     assert None not in counts
@@ -28,9 +30,7 @@ def test_every_example_names_exactly_one_option_with_the_declared_skew() -> None
 
 def test_the_favourite_does_not_follow_the_position_in_the_list() -> None:
     """A favourite that did would pool to uniform over ranks, and there would be nothing to steer."""
-    listed = [
-        (prompt, response) for prompt, response in choice_examples(ROWS[:1], 4000, seed=1) if response == OCEANS[0]
-    ]
+    listed = [(prompt, response) for prompt, response in CHOICE.draw(ROWS[:1], seed=1)[:4000] if response == OCEANS[0]]
     positions = Counter(sum(prompt.index(o) < prompt.index(response) for o in OCEANS) for prompt, response in listed)
     assert all(count / len(listed) == pytest.approx(0.2, abs=0.045) for count in positions.values())
     assert len(positions) == 5
@@ -45,14 +45,14 @@ def test_the_skew_is_far_from_the_peaked_target_and_reaches_every_category() -> 
 
 
 def test_examples_follow_from_the_seed() -> None:
-    assert choice_examples(ROWS, 50, seed=3) == choice_examples(ROWS, 50, seed=3)
-    assert choice_examples(ROWS, 50, seed=3) != choice_examples(ROWS, 50, seed=4)
+    assert CHOICE.draw(ROWS, seed=3)[:50] == CHOICE.draw(ROWS, seed=3)[:50]
+    assert CHOICE.draw(ROWS, seed=3)[:50] != CHOICE.draw(ROWS, seed=4)[:50]
 
 
 def test_the_tokenizer_round_trips_and_the_model_has_a_row_for_each_token(tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    tokenizer = build_tokenizer([f"{p}\n{r}" for p, r in choice_examples(ROWS, 200, seed=0)], 500)
+    tokenizer = build_tokenizer([f"{p}\n{r}" for p, r in CHOICE.draw(ROWS, seed=0)[:200]], 500)
     save(tokenizer, build_model(tokenizer, hidden_size=32, layers=1, seed=0), tmp_path)
     loaded, model = AutoTokenizer.from_pretrained(tmp_path), AutoModelForCausalLM.from_pretrained(tmp_path)
     for text in ("The options are: Indian, Arctic 12.", "हिन्दी 中文 é"):
@@ -88,7 +88,7 @@ def test_a_finished_warm_start_is_not_made_again(tmp_path: Path, monkeypatch: py
     )
     write_parquet([row], data / "train.parquet")
     for seed, made in ((1, 1), (1, 1), (2, 2)):
-        model = warm_start(data, tmp_path / "out", seed)
+        model = build("synthetic_closed", data, tmp_path / "out", seed)
         assert (model / "config.json").exists()
         assert len(calls) == made
-    assert json.loads((tmp_path / "out/warm_start.json").read_text())["seed"] == 2
+    assert json.loads((tmp_path / "out/miniature.json").read_text())["seed"] == 2

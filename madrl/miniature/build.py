@@ -1,0 +1,91 @@
+"""Building a task's miniature model: from random weights, with veRL's own SFT trainer, on examples made here."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from madrl.errors import MadrlError
+from madrl.files import locked, replacing, sha256_of
+from madrl.miniature.tasks import MINIATURES, Miniature
+from madrl.miniature.tiny_model import build_model, build_tokenizer, save
+from madrl.schema import check_parquet
+
+CHECKPOINTS = 3
+"""In the course of the finetuning; a kill costs what came after the last."""
+
+
+def build(task: str, data_dir: Path, out_dir: Path, seed: int) -> Path:
+    """Build the miniature of ``task`` and finetune it on what the training rows of ``data_dir`` allow; returns the
+    model's folder.
+
+    ``out_dir/model`` appears only when it is finished; called again with the same data and seed, it is returned as it
+    is. One that was stopped resumes from veRL's SFT checkpoint. Raises MadrlError when there is no miniature of the
+    task, the data cannot be read, another process makes this model, or veRL fails.
+    """
+    if task not in MINIATURES:
+        raise MadrlError(f"task {task!r} has no miniature: there is one of {', '.join(MINIATURES)}")
+    miniature = MINIATURES[task]
+    train_file = data_dir / "train.parquet"
+    check_parquet(train_file)
+    # Through JSON and back, since it is compared with what a file holds.
+    recipe = json.loads(json.dumps({"task": task, "data": sha256_of(train_file), "seed": seed, **miniature.facts()}))
+    marker, model_dir, work = out_dir / "miniature.json", out_dir / "model", out_dir / "work"
+    with locked(out_dir / ".lock", f"{out_dir} is being made by another process: wait for it to end"):
+        if model_dir.exists() and _read(marker) == recipe:
+            return model_dir
+        if _read(work / "recipe.json") != recipe:
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir(parents=True)
+            _write(work / "recipe.json", recipe)
+        finished = _train(miniature, train_file, work, seed)
+        marker.unlink(missing_ok=True)
+        shutil.rmtree(model_dir, ignore_errors=True)
+        with replacing(model_dir) as unfinished:
+            shutil.copytree(finished, unfinished)
+        _write(marker, recipe)
+        shutil.rmtree(work)
+    return model_dir
+
+
+def _train(miniature: Miniature, train_file: Path, work: Path, seed: int) -> Path:
+    """The finished model's folder under ``work``; what is there already is used."""
+    import pandas as pd
+
+    from madrl.trainer.sft import finetune
+
+    initial, sft_file = work / "initial", work / "sft.parquet"
+    if not sft_file.exists():
+        examples = miniature.draw(pq.read_table(train_file).to_pylist(), seed)
+        tokenizer = build_tokenizer([f"user\n{p}\nassistant\n{r}" for p, r in examples], miniature.vocab_size)
+        save(tokenizer, build_model(tokenizer, miniature.hidden_size, miniature.layers, seed), initial)
+        messages = [[{"role": "user", "content": p}, {"role": "assistant", "content": r}] for p, r in examples]
+        with replacing(sft_file) as unfinished:
+            pd.DataFrame({"messages": messages}).to_parquet(unfinished)
+    return finetune(
+        initial,
+        sft_file,
+        work,
+        config_name="miniature_sft",
+        steps=miniature.steps,
+        save_every=miniature.steps // CHECKPOINTS,
+        seed=seed,
+        overrides={
+            "data.train_batch_size": miniature.batch_size,
+            "data.micro_batch_size_per_gpu": miniature.batch_size // 2,  # the step's share of each of two processes
+            "data.max_length": miniature.max_length,
+            "optim.lr": miniature.lr,
+        },
+    )
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def _write(path: Path, recipe: Mapping[str, Any]) -> None:
+    with replacing(path) as unfinished:
+        unfinished.write_text(json.dumps(recipe, indent=2) + "\n")

@@ -1,1 +1,0 @@
-"""What training starts from: a model that answers validly and reaches every category."""
