@@ -57,6 +57,8 @@ class Judgment(NamedTuple):
     verdict: Verdict
     answer: str | None = None
     reason: str = ""
+    queued: int = 0
+    """Responses, this one included, that its reward worker was judging when it came."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from madrl.verifiers import load_verifier
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
-OWN_NODES = ("madrl", "paths", "seed")
+OWN_NODES = ("madrl", "paths", "seed", "size")
 """Top-level nodes of ours that veRL never reads."""
 
 
@@ -44,11 +44,12 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     settings or veRL's own validation reject.
     """
     OmegaConf.register_new_resolver("sum", lambda *terms: sum(terms), replace=True)
+    OmegaConf.register_new_resolver("half", lambda whole: max(1, whole // 2), replace=True)
     OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base=None):
             config = hydra_compose("train", overrides=list(overrides))
-        missing = [key for node in ("paths", "madrl") for key in sorted(OmegaConf.missing_keys(config[node]))]
+        missing = [key for node in ("paths", "madrl", "size") for key in sorted(OmegaConf.missing_keys(config[node]))]
         if missing:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
         _make_absolute(config)

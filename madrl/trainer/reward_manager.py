@@ -48,6 +48,8 @@ class MadRewardManager(RewardManagerBase):
         self.settings = Settings.from_config({str(key): value for key, value in node.items()})
         self.classify = load_classifier(self.settings.classifier)
         self.verify = load_verifier(self.settings.verifier)
+        self.judging = 0
+        """Responses that have come and have no judgment yet."""
 
     async def run_single(self, data: DataProto) -> dict[str, Any]:
         """Judge or score. Returns {"judgments": [...]}, or lists of G entries {"reward_score", "reward_extra_info"}."""
@@ -67,12 +69,16 @@ class MadRewardManager(RewardManagerBase):
         return list(await asyncio.gather(*(self._judge_one(rollout) for rollout in self.rollouts(data))))
 
     async def _judge_one(self, rollout: Rollout) -> Judgment | Exception:
+        self.judging += 1
+        queued = self.judging
         try:
             category, why_category = classify_response(self.classify, self.settings.classifier, rollout)
+            verdict, answer, why_verdict = await verify_response(self.verify, self.settings.verifier, rollout)
         except RuntimeError as error:
             return error
-        verdict, answer, why_verdict = await verify_response(self.verify, self.settings.verifier, rollout)
-        return Judgment(category, verdict, answer, why_verdict or why_category)
+        finally:
+            self.judging -= 1
+        return Judgment(category, verdict, answer, why_verdict or why_category, queued)
 
     def rollouts(self, data: DataProto) -> list[Rollout]:
         """The responses as text, without padding and special tokens, each with its prompt row's reference."""
@@ -114,6 +120,7 @@ class MadRewardManager(RewardManagerBase):
                 "correct": None if correct is None else float(correct),
                 "correctness": float(scored.correctness[i]),
                 "divergence_reward": float(scored.divergence_reward[i]),
+                "queued": judgment.queued,
             }
             if data.meta_info.get("validate"):
                 # veRL's validation averages numeric columns: these means are the category shares.

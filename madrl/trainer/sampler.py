@@ -122,6 +122,8 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     found |= {f"share/{n}": float(s) for n, s in zip(names, measure.shares(indices, len(names)), strict=True)}
     if settings.reward.form == "gated":
         found["negative_gate_rate"] = _mean([1.0 + settings.reward.lambda_g * r < 0 for r in divergence])
+    if records:
+        found["reward_queue/max"] = max(r["queued"] for r in records)
     timed = [r for r in records if "scored_at" in r]
     for part in ("judge_s", "group_wait_s", "score_s"):
         found[f"timing/{part}"] = _mean([r[part] for r in timed])

@@ -31,6 +31,7 @@ def record(uid: str, category: str | None, correct: float | None = 1.0, divergen
         "divergence_reward": divergence,
         "reward": divergence,
         "reason": "the judge is down" if correct is None else "",
+        "queued": 3,
     }
 
 
@@ -48,6 +49,7 @@ def test_the_metrics_of_a_batch_worked_by_hand() -> None:
     assert metrics["mad/jsd"] == pytest.approx(0.01437, abs=1e-5)
     # per prompt: both groups are all of one category, 0.2158 each
     assert metrics["mad/jsd_per_prompt"] == pytest.approx(0.21576, abs=1e-5)
+    assert metrics["mad/reward_queue/max"] == 3
 
 
 def test_what_does_not_exist_for_a_batch_is_left_out_and_never_nan() -> None:

@@ -1,0 +1,103 @@
+"""A whole step's programs at once on the real reward manager and the real sandbox, with no model in sight."""
+
+import asyncio
+import json
+import resource
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import psutil
+import pytest
+import torch
+from sandbox_service import Service
+from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
+
+from madrl.rollout import Judgment
+from madrl.trainer.compose import compose
+from madrl.trainer.group_loop import Arrival, group_data
+from madrl.trainer.reward_manager import JUDGE, STAGE, MadRewardManager
+from madrl.trainer.sampler import batch_metrics
+from madrl.verifiers.program import URLS_VARIABLE, default_client
+
+pytestmark = [pytest.mark.verl, pytest.mark.sandbox, pytest.mark.slow]
+
+GROUPS, GROUP_SIZE = 128, 16
+TESTS = [{"input": "7 " + "7" * 100_000 + "\n", "output": "14\n"}]
+"""100 kB, so that 2,048 request bodies would be 200 MB if they were all made at once."""
+
+MAX_GROWTH_MIB = 150
+
+
+class Characters:
+    """One token per character."""
+
+    def decode(self, ids: torch.Tensor, skip_special_tokens: bool) -> str:
+        return "".join(map(chr, ids.tolist()))
+
+
+def group(number: int) -> list[Arrival]:
+    """16 different programs, half of them wrong; no two groups share one, so that nothing is answered from a cache."""
+    row = {
+        "uid": str(number),
+        "data_source": "code_contests_train",
+        "reward_model": {"style": "rule", "ground_truth": json.dumps({"tests": TESTS})},
+        "extra_info": {"index": number, "split": "train"},
+    }
+    arrivals = []
+    for i in range(GROUP_SIZE):
+        code = f"n = int(input().split()[0])\nprint({2 + i % 2} * n)  # {number}.{i}\n"
+        ids = [ord(c) for c in f"```python\n{code}```"]
+        output = AgentLoopOutput(prompt_ids=[1], response_ids=ids, response_mask=[1], metrics=AgentLoopMetrics())
+        arrivals.append(Arrival(output, row))
+    return arrivals
+
+
+@pytest.fixture
+def service(own_service: Callable[..., Service], monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    running = own_service()
+    monkeypatch.setenv(URLS_VARIABLE, running.url)
+    default_client.cache_clear()
+    yield running
+    default_client.cache_clear()
+
+
+async def test_2048_queued_rollouts_stay_bounded_and_survive_a_restart_of_the_sandbox(service: Service) -> None:
+    config = compose(["task=code_contests", "madrl.target=peak", "trainer.experiment_name=x"])
+    manager = MadRewardManager(config, Characters())
+    groups = [group(number) for number in range(GROUPS)]
+    before_mib = psutil.Process().memory_info().rss / 2**20
+
+    async def judge(arrivals: Sequence[Arrival]) -> list[Judgment]:
+        return list((await manager.run_single(group_data(arrivals, {STAGE: JUDGE})))["judgments"])
+
+    step = asyncio.gather(*map(judge, groups))
+    most = 0
+    kill_at = time.monotonic() + 5
+    restarted = False
+    while not step.done():
+        await asyncio.sleep(0.05)
+        most = max(most, manager.judging)
+        if time.monotonic() > kill_at and not restarted:
+            restarted = manager.judging > 200
+            assert restarted, "the queue was empty before the sandbox was killed"
+            await asyncio.to_thread(service.kill)
+            await asyncio.to_thread(service.start)
+    judged = await step
+    grown_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10 - before_mib
+
+    assert restarted
+    assert most == GROUPS * GROUP_SIZE
+    verdicts = Counter((i % 2, j.verdict.correct, j.category) for found in judged for i, j in enumerate(found))
+    assert verdicts == {(0, True, "python"): 1024, (1, False, "python"): 1024}
+    assert grown_mib < MAX_GROWTH_MIB
+    assert max(j.queued for found in judged for j in found) == GROUPS * GROUP_SIZE
+
+    scored = await manager.run_single(group_data(groups[0], {}, judged[0]))
+    records: list[dict[str, Any]] = [
+        {"uid": "0", "reward": r, **info}
+        for r, info in zip(scored["reward_score"], scored["reward_extra_info"], strict=True)
+    ]
+    assert batch_metrics(records, manager.settings)["mad/reward_queue/max"] >= GROUP_SIZE
+    await default_client().aclose()
