@@ -2,10 +2,15 @@
 # The body of every recipe: install, prepare the data, make the initial model (tiny profile), train, sample the
 # holdout, evaluate. After a kill, start the same command again: the model and the training go on where they were.
 #
-#   TASK=synthetic_closed TARGET=peak DIVERGENCE=rkl bash recipes/body.sh [hydra overrides]
+#   TASK=gsm8k TARGET=peak DIVERGENCE=rkl bash recipes/body.sh [hydra overrides]
 #
 # PROFILE=gpu|tiny   8 x 80 GB GPUs with Qwen3-4B, or two CPU cores with a model built here (a miniature)
-# SEED=42            order of the training data, sampling
+# SEED=42            order of the training data, sampling; the paper's are 42, 123 and 200
+# FORM=additive|gated|rlvr, ALPHA=0.9|0.8|0.7|0.55, LAMBDA_G=1   the reward's form; each unset: the task's own
+# DATASET=PATH       local files of the dataset, in place of the Hugging Face hub
+# MODEL=PATH         the model to start from, in place of the profile's
+# SANDBOX_URL=URLS   judge programs there, in place of a sandbox that is started and stopped with the recipe
+# RAY_ADDRESS=ADDR NNODES=N   run on a Ray cluster that runs already
 # DRY_RUN=1          only print the resolved config, every key checked against the installed veRL
 # WANDB=1            log to Weights & Biases as well
 # NAME, OUT          the run goes to $OUT/$NAME; data and tiny models to $OUT/data, $OUT/models
@@ -16,13 +21,20 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${DIVERGENCE:?name the divergence: l2, fkl, rkl or jsd}"
 PROFILE=${PROFILE:-gpu}
 SEED=${SEED:-42}
-NAME=${NAME:-${TASK}_${TARGET}_${DIVERGENCE}_${PROFILE}_seed${SEED}}
+FORM=${FORM:-}
+# An rlvr run has no divergence; one that leaves the task's form or weights alone needs no word for them in its name.
+cell=${TASK}_${TARGET}_${DIVERGENCE}${FORM:+_$FORM}${ALPHA:+_alpha$ALPHA}${LAMBDA_G:+_lambda$LAMBDA_G}
+if [ "$FORM" = rlvr ]; then cell=${TASK}_rlvr; fi
+NAME=${NAME:-${cell}_${PROFILE}_seed${SEED}}
 OUT=${OUT:-outputs}
 case $OUT in /*) ;; *) OUT=$PWD/$OUT ;; esac
-# Every seed of a task trains on the same splits and from the same initial model, so neither has SEED in its name.
 RUN=$OUT/$NAME
-DATA=$OUT/data/$TASK
-MODEL=$OUT/models/$TASK
+# Every seed of a task trains on the same splits and from the same initial model, so neither has SEED in its name.
+case $PROFILE:$TASK in
+  tiny:synthetic_* | gpu:*) DATA=$OUT/data/$TASK ;;
+  *) DATA=$OUT/data/${TASK}_miniature ;;
+esac
+MINIATURE=$OUT/models/$TASK
 
 # The tiny profile runs on CPU cores wherever it is.
 if [ "$PROFILE" = tiny ]; then STACK=cpu; fi
@@ -32,9 +44,17 @@ PATH="$VENV/bin:$PATH"
 
 overrides=(task="$TASK" profile="$PROFILE" madrl.target="$TARGET" madrl.reward.divergence="$DIVERGENCE" seed="$SEED"
   paths.run="'$RUN'" paths.data="'$DATA'" trainer.experiment_name="$NAME")
-if [ "$PROFILE" = tiny ]; then
-  # A miniature knows nothing but the topics it was finetuned on, so it is evaluated on those, before and after.
-  overrides+=(paths.model="'$MODEL/model'" "data.val_files='$DATA/train_probe.parquet'")
+if [ -n "$FORM" ]; then overrides+=(madrl.reward.form="$FORM"); fi
+if [ -n "${ALPHA:-}" ]; then overrides+=(madrl.reward.alpha="$ALPHA"); fi
+if [ -n "${LAMBDA_G:-}" ]; then overrides+=(madrl.reward.lambda_g="$LAMBDA_G"); fi
+if [ "$PROFILE" = tiny ]; then overrides+=(paths.model="'${MODEL:-$MINIATURE/model}'"); fi
+if [ "$PROFILE" != tiny ] && [ -n "${MODEL:-}" ]; then overrides+=(paths.model="'$MODEL'"); fi
+case $PROFILE:$TASK in
+  # This miniature knows nothing but the topics it was finetuned on, so it is evaluated on those, before and after.
+  tiny:synthetic_*) overrides+=("data.val_files='$DATA/train_probe.parquet'") ;;
+esac
+if [ -n "${RAY_ADDRESS:-}" ]; then
+  overrides+=("++ray_kwargs.ray_init.address=$RAY_ADDRESS" trainer.nnodes="${NNODES:?RAY_ADDRESS needs NNODES=nodes}")
 fi
 if [ -n "${WANDB:-}" ]; then overrides+=('trainer.logger=[console,tensorboard,file,wandb]'); fi
 overrides+=("$@")
@@ -42,6 +62,16 @@ overrides+=("$@")
 if [ -n "${DRY_RUN:-}" ]; then exec madrl train --dry-run "${overrides[@]}"; fi
 
 mkdir -p "$RUN"
+# A sandbox for this run alone, unless SANDBOX_URL names one; it ends with this script.
+start_sandbox() {
+  if [ -n "${SANDBOX_URL:-}" ]; then export MADRL_SANDBOX_URLS=$SANDBOX_URL; fi
+  if [ -n "${MADRL_SANDBOX_URLS:-}" ]; then return; fi
+  if [ -n "${RAY_ADDRESS:-}" ]; then
+    echo "recipes/body.sh: other nodes cannot reach a sandbox of ours: start some, and name them in SANDBOX_URL=" >&2
+    exit 1
+  fi
+  stage sandbox "the judge of programs; log: $RUN/sandbox.log" . recipes/sandbox.sh
+}
 # stage NAME DESCRIPTION COMMAND...: one line when it starts, one with its time when it ends.
 stage() {
   local name=$1 description=$2 started ended
@@ -56,17 +86,31 @@ stage() {
   }'
 }
 
-case $TASK in
-  synthetic_*) stage data "$TASK: topics and prompts to $DATA" \
-    python data_prep/synthetic.py --local_save_dir "$DATA" --form "${TASK#synthetic_}" ;;
-  *) echo "recipes/body.sh: unknown TASK=$TASK" >&2; exit 1 ;;
-esac
 if [ "$PROFILE" = tiny ]; then
-  stage warm_start "a miniature model, finetuned by veRL to answer validly with a skewed mix, to $MODEL" \
-    madrl warm-start --data "$DATA" -o "$MODEL"
+  echo "PROFILE=tiny: a miniature stand-in for $TASK, on problems and with a model made here; not the benchmark"
 fi
+case $PROFILE:$TASK in
+  *:synthetic_*) stage data "$TASK: topics and prompts to $DATA" \
+    python data_prep/synthetic.py --local_save_dir "$DATA" --form "${TASK#synthetic_}" ;;
+  tiny:*) stage data "problems in the rows and files of $TASK to $DATA" \
+    python data_prep/miniature.py --task "$TASK" --local_save_dir "$DATA" ;;
+  *)
+    script=$TASK
+    if [ "$TASK" = math ]; then script=hendrycks_math; fi
+    if [ ! -f "$DATA/manifest.json" ]; then
+      if [ "$TASK" = code_contests ]; then start_sandbox; fi
+      stage data "$TASK: problems to $DATA" python "data_prep/$script.py" --local_save_dir "$DATA" \
+        ${DATASET:+--local_dataset_path "$DATASET"}
+    fi ;;
+esac
+if [ "$PROFILE" = tiny ] && [ -z "${MODEL:-}" ]; then
+  stage warm_start "a miniature model, finetuned by veRL to answer validly with a skewed mix, to $MINIATURE" \
+    madrl miniature --task "$TASK" --data "$DATA" -o "$MINIATURE"
+fi
+if [ "$TASK" = code_contests ]; then start_sandbox; fi
 stage train "GRPO towards target $TARGET with the $DIVERGENCE reward, to $RUN" madrl train "${overrides[@]}"
-if [ "$PROFILE" != tiny ]; then
-  stage holdout "sampling the holdout topics with the last checkpoint" madrl holdout "$RUN"
-fi
+case $PROFILE:$TASK in
+  tiny:synthetic_*) ;;
+  *) stage holdout "sampling the holdout split with the last checkpoint" madrl holdout "$RUN" ;;
+esac
 stage evaluate "scores, figure and summary" madrl evaluate "$RUN"

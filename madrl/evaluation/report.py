@@ -13,7 +13,7 @@ from madrl.evaluation.score import before_and_after, evaluate_run, run_settings
 from madrl.files import read_jsonl, replacing
 from madrl.run_folder import RunFolder
 
-SUMMARY_FIELDS = ("step", "jsd", "floor", "off_support", "shares", "samples")
+SUMMARY_FIELDS = ("step", "samples", "jsd", "floor", "off_support", "unjudged", "pass@1", "shares", "by_category")
 
 
 class Report(NamedTuple):

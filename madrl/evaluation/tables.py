@@ -10,8 +10,8 @@ from rich.table import Table
 def evaluation_table(result: Mapping[str, Any]) -> Table:
     """The first and the last evaluation of each split, side by side; all of them are in metrics.json.
 
-    JSD stands beside its floor, the JSD of a policy exactly on the target at as many samples, and each share beside
-    its target.
+    JSD stands beside its floor, the JSD of a policy exactly on the target at as many samples, each share beside its
+    target, and a category's accuracy beside the number of its responses.
     """
     rows = first_and_last(result)
     table = Table(title=f"{result['run']}: {result['form']} {result['divergence']} reward", box=SIMPLE_HEAD)
@@ -30,6 +30,10 @@ def evaluation_table(result: Mapping[str, Any]) -> Table:
         table.add_row(name, "", *(_number(row[key], form) for row in rows), end_section=key == "pass@1")
     for name, share in result["target"].items():
         table.add_row(f"share {name}", f"{share:.3f}", *(_number(row["shares"][name], ".3f") for row in rows))
+    table.add_section()
+    for name in result["target"]:
+        accuracies = (row["by_category"][name] for row in rows)
+        table.add_row(f"pass@1 {name}", "", *(f"{_number(a['pass@1'], '.3f')} of {a['count']}" for a in accuracies))
     return table
 
 

@@ -98,7 +98,9 @@ def test_the_report_writes_metrics_and_a_summary_of_before_and_after(run: RunFol
     assert json.loads(run.evaluation.read_text()) == report.evaluation
     summary = json.loads(run.summary.read_text())
     assert (summary["before"]["step"], summary["after"]["step"]) == (0, 9)
-    assert set(summary["before"]) == {"step", "jsd", "floor", "off_support", "shares", "samples"}
+    assert set(summary["before"]) == {
+        *("step", "samples", "jsd", "floor", "off_support", "unjudged", "pass@1", "shares", "by_category")
+    }
     assert summary["seconds"] == {"train": 3.5}
 
 

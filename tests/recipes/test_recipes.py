@@ -11,46 +11,101 @@ import yaml
 from madrl.trainer.compose import compose
 
 RECIPES = Path(__file__).parents[2] / "recipes"
+SYNTHETIC = ("synthetic_closed", "synthetic_open")
+REAL = ("gsm8k", "math", "code_contests")
 GRID = {
-    f"synthetic_{form}_{target}_{divergence}.sh": (f"synthetic_{form}", target, divergence)
-    for form in ("closed", "open")
+    f"{task}_{target}_{divergence}.sh": f"TASK={task} TARGET={target} DIVERGENCE={divergence}"
+    for task in (*SYNTHETIC, *REAL)
     for target in ("uniform", "peak")
     for divergence in ("l2", "fkl", "rkl", "jsd")
-}
+} | {f"{task}_rlvr.sh": f"TASK={task} TARGET=uniform DIVERGENCE=rkl FORM=rlvr" for task in REAL}
+"""Recipe -> what it sets."""
 
 
 def test_there_is_one_recipe_for_each_cell_of_the_grid() -> None:
-    assert {path.name for path in RECIPES.glob("synthetic_*.sh")} == set(GRID)
+    found = {path.name for path in RECIPES.glob("*.sh") if path.name.startswith((*SYNTHETIC, *REAL))}
+    assert found == set(GRID)
+    assert len(GRID) == 16 + 24 + 3
 
 
 @pytest.mark.parametrize("name", GRID)
 def test_a_recipe_only_names_its_cell_and_calls_the_shared_body(name: str) -> None:
-    task, target, divergence = GRID[name]
     lines = [line for line in (RECIPES / name).read_text().splitlines() if not line.startswith("#")]
     assert lines == [
         "set -euo pipefail",
-        f"export TASK={task} TARGET={target} DIVERGENCE={divergence}",
+        f"export {GRID[name]}",
         'exec bash "$(dirname "${BASH_SOURCE[0]}")/body.sh" "$@"',
     ]
 
 
-@pytest.mark.parametrize("profile", ["gpu", "tiny"])
-@pytest.mark.parametrize("cell", GRID.values(), ids=["_".join(cell) for cell in GRID.values()])
-def test_every_cell_composes_in_both_profiles(cell: tuple[str, str, str], profile: str) -> None:
-    task, target, divergence = cell
-    config = compose(
-        [
-            f"task={task}",
-            f"profile={profile}",
-            f"madrl.target={target}",
-            f"madrl.reward.divergence={divergence}",
-            "trainer.experiment_name=x",
-            "paths.model=x",
-        ]
+@pytest.fixture
+def spy(tmp_path: Path) -> Path:
+    """An environment whose ``madrl`` only writes down how it was called, so that 86 dry runs do not import veRL 86
+    times: what they would then have done is done in this process."""
+    stack = tmp_path / "venv"
+    (stack / "bin").mkdir(parents=True)
+    script = stack / "bin" / "madrl"
+    script.write_text(f'#!/bin/bash\nprintf "%s\\n" "$@" >{tmp_path}/arguments\n')
+    script.chmod(0o755)
+    done = subprocess.run(
+        ["bash", "-c", ". recipes/environment.sh; " + STAMP, "_", str(stack)],
+        cwd=RECIPES.parent,
+        env=os.environ | {"STACK": "cpu"},
+        check=True,
     )
-    assert config.madrl.reward.alpha == 0.0, "SYNTHETIC trains on the divergence reward alone"
-    assert config.actor_rollout_ref.rollout.n == 32
-    assert config.data.train_files.endswith(f"{task}/train.parquet")
+    assert done.returncode == 0
+    return tmp_path
+
+
+STAMP = """{ echo cpu; cat pyproject.toml recipes/requirements-cpu.txt recipes/install.sh; } |
+sha256sum | cut -d' ' -f1 >"$1/.madrl-stack\""""
+"""As recipes/install.sh marks an environment that is up to date."""
+
+
+@pytest.mark.parametrize("profile", ["gpu", "tiny"])
+@pytest.mark.parametrize("name", GRID)
+def test_every_recipe_resolves_in_both_profiles(name: str, profile: str, spy: Path) -> None:
+    done = dry_run(name, PROFILE=profile, VENV=str(spy / "venv"), SEED="123")
+    assert done.returncode == 0, done.stderr
+    train, dry, *overrides = (spy / "arguments").read_text().splitlines()
+    assert (train, dry) == ("train", "--dry-run")
+    config = compose(overrides)
+    cell = dict(variable.split("=") for variable in GRID[name].split())
+    assert config.madrl.reward.divergence == cell["DIVERGENCE"]
+    assert config.madrl.target == cell["TARGET"]
+    assert config.madrl.reward.form == cell.get("FORM", "additive")
+    synthetic = cell["TASK"] in SYNTHETIC
+    assert config.madrl.reward.alpha == (0.0 if synthetic else 0.7), "SYNTHETIC trains on the divergence alone"
+    assert config.actor_rollout_ref.rollout.n == (32 if synthetic else 16)
+    assert config.trainer.experiment_name.startswith(name.removesuffix(".sh"))
+    data = cell["TASK"] + ("_miniature" if profile == "tiny" and not synthetic else "")
+    assert config.data.train_files.endswith(f"/data/{data}/train.parquet")
+    assert config.seed == 123
+    if profile == "gpu":
+        assert config.trainer.total_training_steps == (6000 if synthetic else 1200)
+        assert config.trainer.test_freq == (500 if synthetic else 100)
+        assert config.actor_rollout_ref.actor.optim.lr == 5e-6
+
+
+def test_the_variables_of_the_paper_s_grid_reach_the_config_and_the_run_s_name(spy: Path) -> None:
+    for variables, reward, name in (
+        ({"FORM": "additive", "ALPHA": "0.55"}, ("additive", 0.55, 1.0), "math_peak_l2_additive_alpha0.55_gpu_seed42"),
+        ({"FORM": "gated", "LAMBDA_G": "0.5"}, ("gated", 0.7, 0.5), "math_peak_l2_gated_lambda0.5_gpu_seed42"),
+    ):
+        done = dry_run("math_peak_l2.sh", PROFILE="gpu", VENV=str(spy / "venv"), **variables)
+        assert done.returncode == 0, done.stderr
+        config = compose((spy / "arguments").read_text().splitlines()[2:])
+        node = config.madrl.reward
+        assert (node.form, node.alpha, node.lambda_g) == reward
+        assert config.trainer.experiment_name == name
+
+
+def test_a_cluster_by_address_needs_its_number_of_nodes(spy: Path) -> None:
+    environment = {"PROFILE": "gpu", "VENV": str(spy / "venv"), "RAY_ADDRESS": "head:6379"}
+    assert "RAY_ADDRESS needs NNODES" in dry_run("math_peak_l2.sh", **environment).stderr
+    assert dry_run("math_peak_l2.sh", **environment, NNODES="4").returncode == 0
+    config = compose((spy / "arguments").read_text().splitlines()[2:])
+    assert (config.ray_kwargs.ray_init.address, config.trainer.nnodes) == ("head:6379", 4)
 
 
 def dry_run(recipe: str, *overrides: str, **variables: str) -> "subprocess.CompletedProcess[str]":
