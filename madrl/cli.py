@@ -140,6 +140,18 @@ def _train(args: argparse.Namespace) -> None:
     train(args.overrides, args.dry_run)
 
 
+def _rehearse_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides, as for train")
+
+
+def _rehearse(args: argparse.Namespace) -> None:
+    from madrl.trainer.rehearsal import rehearse
+
+    for found in rehearse(args.overrides):
+        category = found.category or "off-support"
+        print(f"{found.row:28} {category:12} {found.verdict:10} {found.reward:8.3f}  {found.reason}")
+
+
 def _holdout_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="folder of a trained run")
 
@@ -200,6 +212,7 @@ def _doctor(args: argparse.Namespace) -> None:
 COMMANDS: dict[str, Command] = {
     "doctor": Command("is this machine ready to train, and are the plug-ins live", _doctor_options, _doctor),
     "train": Command("run or resume one training run with veRL", _train_options, _train),
+    "rehearse": Command("the rewards of ready-made responses to a run's data", _rehearse_options, _rehearse),
     "holdout": Command("sample the holdout split with a trained run's last checkpoint", _holdout_options, _holdout),
     "evaluate": Command("scores, figure and summary of a run, from its dumps", _evaluate_options, _evaluate),
     "miniature": Command("build the miniature model of PROFILE=tiny", _miniature_options, _miniature),

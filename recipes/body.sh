@@ -11,7 +11,8 @@
 # MODEL=PATH         the model to start from, in place of the profile's
 # SANDBOX_URL=URLS   judge programs there, in place of a sandbox that is started and stopped with the recipe
 # RAY_ADDRESS=ADDR NNODES=N   run on a Ray cluster that runs already
-# DRY_RUN=1          only print the resolved config, every key checked against the installed veRL
+# DRY_RUN=1          only print the resolved config, every key checked against the installed veRL; with DATASET also
+#                    prepare the data and score some of its rows with the run's reward manager
 # WANDB=1            log to Weights & Biases as well
 # NAME, OUT          the run goes to $OUT/$NAME; data and tiny models to $OUT/data, $OUT/models
 set -euo pipefail
@@ -59,7 +60,10 @@ fi
 if [ -n "${WANDB:-}" ]; then overrides+=('trainer.logger=[console,tensorboard,file,wandb]'); fi
 overrides+=("$@")
 
-if [ -n "${DRY_RUN:-}" ]; then exec madrl train --dry-run "${overrides[@]}"; fi
+if [ -n "${DRY_RUN:-}" ]; then
+  madrl train --dry-run "${overrides[@]}"
+  if [ -z "${DATASET:-}" ]; then exit 0; fi
+fi
 
 mkdir -p "$RUN"
 # A sandbox for this run alone, unless SANDBOX_URL names one; it ends with this script.
@@ -103,6 +107,11 @@ case $PROFILE:$TASK in
         ${DATASET:+--local_dataset_path "$DATASET"}
     fi ;;
 esac
+if [ -n "${DRY_RUN:-}" ]; then
+  if [ "$TASK" = code_contests ]; then start_sandbox; fi
+  stage rehearsal "the rewards of responses written by hand, to rows of $DATA" madrl rehearse "${overrides[@]}"
+  exit 0
+fi
 if [ "$PROFILE" = tiny ] && [ -z "${MODEL:-}" ]; then
   stage warm_start "a miniature model, finetuned by veRL to answer validly with a skewed mix, to $MINIATURE" \
     madrl miniature --task "$TASK" --data "$DATA" -o "$MINIATURE"

@@ -5,6 +5,7 @@ the grammar's comments and strings are out: another language's code in a comment
 grammar alone can't decide, since short programs are grammatical in several (``print(1)`` in all five) and a C# program
 has few errors as Java: hence the marks, of the language itself and of those outside the five.
 
+Parsers take most of the time, so only the languages that have marks in the code are read, the likeliest first.
 Whether the code compiles or does what it should is the sandbox's business.
 """
 
@@ -15,18 +16,23 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
+from madrl.verifiers.language_marks import BEYOND_C, FOREIGN, MARKS
+
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query, Tree
 
 LANGUAGES = ("python", "cpp", "java", "go", "javascript")
 
-MAX_BYTES = 32_768
-"""Longer code is in no language: ten times a long solution. Parsers take quadratic time on code made for it."""
-PARSING_TIME_S = 1.0
-"""CPU time for all parsers together, some 20 times what MAX_BYTES of any real program takes. Code made to exhaust a
-parser is in no language; a parser looks at the clock between its steps, and the worst of those take seconds."""
-
-MAX_OPEN_ANGLES = 500
+MAX_BYTES = 16_384
+"""Longer code is in no language: five times a long solution. Parsers take quadratic time on code made for it."""
+MIN_STEPS, BYTES_PER_STEP = 100, 16
+"""A parser that takes more than MIN_STEPS and a step for every BYTES_PER_STEP rejects the code: real programs need a
+step for 40 bytes or more even in another language's grammar (350 files), code made to exhaust a parser hundreds of
+times as many. Counted, so that the verdict doesn't depend on the machine's load."""
+MAX_OPEN_ANGLES, MAX_VALUELESS = 500, 100
+PARSING_TIME_S = 0.3
+"""The last resort: CPU time for all parsers together, ten times what MAX_BYTES of a real program take. Code that
+takes longer is in no language."""
 
 CLEAN_SHARE, BROKEN_SHARE, CUT_SHARE = 0.02, 0.2, 0.5
 """Up to the first share of bytes that do not fit, a grammar accepts the code; beyond the second it rejects it. Between
@@ -44,7 +50,7 @@ class Reading(NamedTuple):
     error_share: float
     """Bytes that do not fit the grammar, of those outside comments and strings."""
     points: int
-    """The evidence for the language: 2 for each mark that settles it, 1 for each that it shares with another."""
+    """The evidence for the language, of MARKS."""
     foreign: bool
     """There is a mark of a language outside the five. Not looked at when the code fits the grammar and has SURE."""
     bare: str
@@ -80,32 +86,49 @@ def source_language(code: str, claimed: str | None = None, doubtful: bool = Fals
     outside the five is in none, unless a grammar accepts all of it and the evidence is SURE.
 
     Plain C is C++ only where the fence claims C++. Python 2 is Python, as a program that does not compile.
-    Deterministic, except that code made to exhaust a parser is stopped by the clock.
+    Deterministic, except for code that exhausts a parser in spite of all that is counted.
     """
     source = code.replace("\0", "?").encode("utf-8", "replace")  # a parser takes NUL for the end
     if len(source) > MAX_BYTES or not code.strip():
         return None
     deadline = time.thread_time() + PARSING_TIME_S
     try:
-        own = _read(source, claimed, deadline) if claimed else None
-        if own and own.clean and own.points >= PLAIN:
-            return own.language
-        readings = [own if own and language == claimed else _read(source, language, deadline) for language in LANGUAGES]
+        own = None
+        if claimed and _points(code, claimed) >= PLAIN:
+            own = _read(source, claimed, deadline)
+            if own.clean and own.points >= PLAIN:
+                return claimed
+        others = _others(code, source, claimed, SURE if doubtful else PLAIN, deadline)
+        at_least = own.points if own else 0
+        found = _best(others, lambda reading: reading.clean and reading.points >= (SURE if doubtful else PLAIN))
+        if found and found.points >= at_least:
+            return found.language
+        if claimed:
+            own = own or _read(source, claimed, deadline)
+            if own.clean or (own.broken and own.points >= PLAIN) or (own.cut and own.points >= SURE):
+                return claimed
     except _TooHardError:
         return None
-    others = [
-        reading
-        for reading in readings
-        if reading is not own and not (reading.language == "cpp" and _is_c(reading.bare))
-    ]
-    at_least = own.points if own else 0
-    found = _best(others, lambda reading: reading.clean and reading.points >= (SURE if doubtful else PLAIN))
-    if found and found.points >= at_least:
-        return found.language
-    if own and (own.clean or (own.broken and own.points >= PLAIN) or (own.cut and own.points >= SURE)):
-        return own.language
     found = _best(others, lambda reading: reading.broken and reading.points >= SURE and not doubtful)
     return found.language if found and found.points > at_least else None
+
+
+def _others(code: str, source: bytes, claimed: str | None, enough: int, deadline: float) -> list[Reading]:
+    """The code as each language but the claimed one that has marks in it, down to where no other can have more evidence
+    than one that fits: comments and strings can hide marks, never add any."""
+    marked = {language: _points(code, language) for language in LANGUAGES if language != claimed}
+    readings: list[Reading] = []
+    best = enough
+    for language in sorted(marked, key=lambda language: -marked[language]):
+        if marked[language] < best:
+            break
+        reading = _read(source, language, deadline)
+        if language == "cpp" and not BEYOND_C.search(reading.bare):
+            continue  # plain C, which nobody claims to be C++
+        readings.append(reading)
+        if reading.clean:
+            best = max(best, reading.points)
+    return readings
 
 
 def _best(readings: Iterable[Reading], fits: Callable[[Reading], bool]) -> Reading | None:
@@ -113,8 +136,12 @@ def _best(readings: Iterable[Reading], fits: Callable[[Reading], bool]) -> Readi
     return max(fitting, key=lambda reading: (reading.points, -reading.error_share), default=None)
 
 
+def _points(code: str, language: str) -> int:
+    return sum(points for mark, points in MARKS[language] if mark.search(code))
+
+
 class _TooHardError(Exception):
-    """A parser has taken all the time there is."""
+    """The parsers have taken all the time there is."""
 
 
 class _Grammar(NamedTuple):
@@ -145,38 +172,44 @@ def _grammar(language: str) -> _Grammar:
 
 def _read(source: bytes, language: str, deadline: float) -> Reading:
     grammar = _grammar(language)
-    if language == "java" and _open_angles(source) > MAX_OPEN_ANGLES:
-        return Reading(language, 1.0, 0, False, "")
-    tree = _parse(source, grammar.language, deadline)
-    wrong = _error_bytes(tree.root_node) if tree.root_node.has_error else 0
-    if wrong > CUT_SHARE * len(source):  # hopeless, and a query takes long on a tree of nothing but errors
+    tree = None if language == "java" and _stalls_java(source) else _parse(source, grammar.language, deadline)
+    wrong = len(source) if tree is None else _error_bytes(tree.root_node) if tree.root_node.has_error else 0
+    if tree is None or wrong > CUT_SHARE * len(source):  # a query takes long on a tree of nothing but errors
         return Reading(language, 1.0, 0, False, "")
     bare = _bare(source, tree, grammar.hidden)
     share = wrong / max(1, len(bare.strip()))
-    points = sum(points for mark, points in MARKS[language] if mark.search(bare))
+    points = _points(bare, language)
     foreign = (wrong > 0 or points < SURE) and FOREIGN[language].search(bare) is not None
     return Reading(language, share, points, foreign, bare)
 
 
-def _parse(source: bytes, language: "Language", deadline: float) -> "Tree":
+def _parse(source: bytes, language: "Language", deadline: float) -> "Tree | None":
+    """None when the parser takes too many steps."""
     from tree_sitter import Parser
 
-    def out_of_time(offset: int, has_error: bool) -> bool:
-        return time.thread_time() > deadline
+    steps_left = MIN_STEPS + len(source) // BYTES_PER_STEP
+
+    def give_up(offset: int, has_error: bool) -> bool:
+        nonlocal steps_left
+        steps_left -= 1
+        return steps_left < 0 or time.thread_time() > deadline
 
     # A parser is not to be shared between threads, and costs a microsecond. Only a source that is read through a
     # function can be given up.
     try:
-        return Parser(language).parse(lambda offset, point: source[offset:], progress_callback=out_of_time)
+        return Parser(language).parse(lambda offset, point: source[offset:], progress_callback=give_up)
     except ValueError:
+        if steps_left < 0:
+            return None
         raise _TooHardError from None
 
 
-def _open_angles(source: bytes) -> int:
-    """The most ``<`` that wait for their ``>`` at one place: Java's parser follows each, in quadratic time and deaf to
-    the clock."""
-    steps = (1 if angle == b"<" else -1 for angle in re.findall(rb"<<|<=|[-=]>|[<>]", source) if len(angle) == 1)
-    return max(accumulate(steps), default=0)
+def _stalls_java(source: bytes) -> bool:
+    """Java's parser follows every ``<`` that waits for its ``>`` and every ``=`` without a value, in a single step that
+    takes quadratic time."""
+    angles = (1 if angle == b"<" else -1 for angle in re.findall(rb"<<|<=|[-=]>|[<>]", source) if len(angle) == 1)
+    valueless = re.findall(rb"(?<![=!<>])=\s*[>*/%&|^?:;,.)\]}]", source)
+    return max(accumulate(angles), default=0) > MAX_OPEN_ANGLES or len(valueless) > MAX_VALUELESS
 
 
 def _bare(source: bytes, tree: "Tree", hidden: "Query") -> str:
@@ -211,229 +244,3 @@ def _error_bytes(root: "Node") -> int:
         elif node.has_error:
             nodes.extend(node.children)
     return wrong
-
-
-def _marks(settling: str, shared: str) -> list[tuple[re.Pattern[str], int]]:
-    """One regular expression a line."""
-    return [
-        (re.compile(line.strip(), re.MULTILINE), points)
-        for text, points in ((settling, 2), (shared, 1))
-        for line in text.strip().splitlines()
-    ]
-
-
-MARKS = {
-    "python": _marks(
-        r"""
-        ^[ \t]*(?:async[ ]+)?def \w+[ ]*\(
-        ^[ \t]*(?:if|elif|for|while|with|class|except)\b.*:[ \t]*$
-        ^[ \t]*(?:else|try|finally)[ ]*:|^[ \t]*(?:for \w[\w, ]*[ ]in\b|while\b|if\b|elif\b)[^{}\n]*:[ ]*\S
-        (?<![\w.])print[ ]*\(|^[ \t]*print[ ]+["\w(]
-        (?<![\w.])(?:input|raw_input|range|enumerate|sorted|isinstance|zip)\(
-        ^[ \t]*from[ ]+[\w.]+[ ]+import\b
-        \bsys\.(?:stdin|stdout|setrecursionlimit|exit|argv)\b|\b__name__\b
-        """,
-        r"""
-        (?<![\w.])(?:int|len|str|map|list|sum|open|set|dict|float|max|min|exit)\(
-        ^[ \t]*import[ ]+\w+(?:\.\w+)*(?:[ ]as[ ]\w+)?(?:,[ ]*\w+)*[ \t]*$
-        \b(?:elif|lambda|None|True|False|pass|not in|is not)\b
-        \bself\.
-        \bfor\b[^\n;{}]*\bin\b
-        """,
-    ),
-    "cpp": _marks(
-        r"""
-        ^[ \t]*#[ \t]*include\b
-        \b(?:cin|cout|cerr|endl)\b
-        \bstd::
-        \busing[ ]+namespace\b
-        \btemplate[ ]*<
-        \b(?:vector|unordered_map|map|set|pair|queue|priority_queue|stack|multiset)[ ]*<
-        """,
-        r"""
-        \bint[ ]+main[ ]*\(
-        \b(?:printf|scanf|puts|getchar|putchar|malloc|memset)[ ]*\(
-        \b(?:long[ ]+long|unsigned|size_t|auto|nullptr|struct|typedef|sizeof)\b
-        \w->\w
-        ^[ \t]*#[ \t]*(?:define|ifdef|ifndef|pragma)\b
-        """,
-    ),
-    "java": _marks(
-        r"""
-        \bstatic[ ]+(?:final[ ]+)?void[ ]+main[ ]*\(
-        \bSystem[ ]*\.[ ]*(?:out|in|err|exit|currentTimeMillis|nanoTime|arraycopy)\b
-        ^[ \t]*import[ ]+(?:static[ ]+)?javax?\.
-        (?:Scanner|BufferedReader|StringTokenizer|InputStreamReader|PrintWriter|StringBuilder|ArrayList|HashMap)[ ]*[<(]
-        """,
-        r"""
-        \b(?:public|private|protected)[ ]+(?:static[ ]+|final[ ]+|abstract[ ]+)*(?:class|interface|enum|record)\b
-        \b(?:public|private|protected)[ ]+(?:static[ ]+|final[ ]+)*\w+[ ]+\w+[ ]*\(
-        \bString\b(?:\[\])?
-        \b(?:implements|throws|final|@Override|instanceof)\b
-        \bnew[ ]+\w+[ ]*(?:<[\w<>, ]*>)?[ ]*[(\[]
-        ^[ \t]*package[ ]+[\w.]+;
-        """,
-    ),
-    "go": _marks(
-        r"""
-        ^[ \t]*package[ ]+\w+[ \t;]*$
-        ^[ \t]*func[ ]+(?:\(\w+[ ]+[*\w\[\], ]+\)[ ]*)?\w+[ ]*(?:\[[^\]\n]*\])?\(
-        \bfmt\.[A-Z]\w*\(
-        """,
-        r"""
-        :=
-        ^[ \t]*import[ ]*(?:\(|"")
-        :=[ ]*range\b|\bfor[ ]+range\b
-        \b(?:bufio|os|strings|strconv|sort|math)\.[A-Z]\w*
-        \b(?:defer|chan|go[ ]+func|make|append|interface\{\}|nil)\b
-        """,
-    ),
-    "javascript": _marks(
-        r"""
-        \bconsole[ ]*\.[ ]*(?:log|error|info|table)\b
-        (?<![\w.])require[ ]*\(
-        \bprocess\.(?:stdin|stdout|exit|on|argv|nextTick|stderr)\b
-        ^[ \t]*import\b[^\n;]*\bfrom[ ]*""
-        ^[ \t]*(?:export[ ]+(?:default|const|function|class)\b|module\.exports\b)
-        """,
-        r"""
-        \b(?:const|let)[ ]+(?:\w+|\[[^\]\n]*\]|\{[^}\n]*\})[ ]*(?:=|;|,|$|of\b)
-        \bvar[ ]+\w+[ ]*(?:=|;|,|$)
-        =>
-        \bfunction\b[ ]*\*?[ ]*\w*[ ]*\(
-        [!=]==
-        \b(?:parseInt|parseFloat|Number|BigInt|String)\(|\bnew[ ]+(?:Map|Set|Array|Promise)\b|\bMath\.
-        \.(?:split|forEach|map|push|join|length|trim|filter|reduce)\b
-        \b(?:undefined|await|typeof|null)\b
-        """,
-    ),
-}
-"""What speaks for a language in its bare code, and the points that it gives."""
-
-
-def _any(lines: str) -> re.Pattern[str]:
-    """One regular expression a line."""
-    return re.compile("|".join(f"(?:{line.strip()})" for line in lines.splitlines() if line.strip()), re.MULTILINE)
-
-
-_ALL = r"""
-    <\?php
-    \bfn[ ]+\w+[ ]*[(<]
-    \blet[ ]+mut\b
-    \b\w+![ ]*[(\[]
-    \bimpl\b.*\{[ ]*$
-    ^[ \t]*using[ ]+System
-    \bConsole\.(?:Write|Read|In|Out|Error)
-    \bstatic[ ]+(?:async[ ]+)?(?:void|int|Task)[ ]+Main\b
-    \bfun[ ]+\w+[ ]*[(<]
-    ^[ \t]*(?:private[ ]+|override[ ]+|lazy[ ]+)?val[ ]+\w+
-    \b(?:readLine|readln)\(\)
-    ^[ \t]*(?:case[ ]+)?object[ ]+\w+
-    \bimport[ ]+(?:Foundation|Glibc|scala\.|kotlin\.|std\.|Data\.|System\.IO)
-    \bguard[ ]+let\b|\bif[ ]+let\b
-    \bmy[ ]+[$@%(]
-    ^[ \t]*(?:end|fi|done|esac)[ \t]*;?[ \t]*$
-    \bthen[ \t]*$
-    ^[ \t]*local[ ]+(?:function[ ]+)?\w+
-    \bSTDIN\b
-    \bstdin\.readLineSync\b
-    ^[ \t]*@(?:interface|implementation|autoreleasepool|property)\b
-    ^main[ ]+::|^main[ ]*=[ ]*do\b
-    ^[ \t]*(?:elsif|elseif|unless|foreach|echo)\b[ ]*[^\s=.,)\]]
-"""
-FOREIGN = {
-    "python": _any(
-        _ALL
-        + r"""
-        ^[ \t]*(?:let|var|const|local|my|our|func|function|sub|proc|use|using|package|public|private|static)[ ]+[\w$@%]
-        ^[ \t]*(?:int|long|double|string|auto|char|void)[ ]+\w+
-        \bdo[ \t]*(?:\|.*)?$
-        (?<![\w.])(?:puts|gets|println|cat|writeln|echo)\b(?![ ]*=)
-        \$\w
-        ^[ \t]*\w+[ ]*<-[ ]
-        \w[ ]*::[ ]*[A-Z]
-        \bio\.(?:read|write|lines)\b
-        (?:\|>|&&|\|\||\+\+)
-        ^[ \t]*(?:#include|//|/\*)
-        \}[ ]*else\b
-        """
-    ),
-    "cpp": _any(
-        _ALL
-        + r"""
-        ^[ \t]*(?:let|var|func|def|pub|module|function|sub|use)[ ]+\w+
-        \$\w
-        ^[ \t]*import[ ]+(?:""|[\w.]+)
-        ^[ \t]*\#import\b
-        \bNSLog\b
-        \bwriteln\b
-        (?<![\w.])(?:println|print)\b
-        """
-    ),
-    "java": _any(
-        _ALL
-        + r"""
-        ^[ \t]*using\b
-        \bforeach[ ]*\(
-        ^[ \t]*namespace\b
-        \bstring\b
-        \bbool\b
-        \b(?:func|def|let)[ ]+\w+
-        \w[ ]*:[ ]*(?:Int|String|number|string|boolean)\b
-        (?<![\w.])(?:println|writeln|print)[ ]*\(
-        ^[ \t]*import[ ]+""
-        \{[ ]*get;
-        \$\w
-        """
-    ),
-    "go": _any(
-        _ALL
-        + r"""
-        \b(?:let|def|class|while|fun|guard|self|extends)\b
-        ->
-        \$\w
-        (?<![\w.])print\b
-        """
-    ),
-    "javascript": _any(
-        _ALL
-        + r"""
-        \w\??[ ]*:[ ]*(?:number|string|boolean|void|any|unknown|never|bigint|Int|String|Double)\b(?![ ]*\()
-        \w\??\)?[ ]*:[ ]*\w+(?:<[^;\n]*>)?(?:\[\])*[ ]*(?:=[^=>]|=>|\{[ ]*$)
-        \w\??[ ]*:[ ]*\w+(?:\[\])+
-        ^[ \t]*(?:export[ ]+)?(?:interface|enum|namespace|declare|abstract|type)[ ]+\w+
-        \bas[ ]+(?:number|string|any|const|unknown|[A-Z]\w*)\b
-        \b(?:private|public|protected|readonly)[ ]+\w
-        \bnew[ ]+\w+<|<(?:number|string|boolean|any)\b
-        ^[ \t]*(?:func|def|sub|use|package|local|elif)[ ]+\w
-        ^[ \t]*\$\w+
-        (?<![\w.])(?:println|print|puts|gets|writeln|cat|echo)\b
-        \bint\.parse\b
-        ^[ \t]*(?:int|double|void|String|bool|final|List<\w+>)[ ]+\w+
-        ->
-        """
-    ),
-}
-"""Marks of languages outside the five, in code that is not wholly or not surely the language itself."""
-
-_BEYOND_C = _any(
-    r"""
-    \b(?:std::|cin|cout|cerr|endl|nullptr|constexpr|static_cast|operator|delete|typename|virtual|throw|catch)
-    \busing[ ]+(?:namespace\b|\w+[ ]*=)
-    \btemplate[ ]*<
-    ^[ \t]*(?:class|namespace)[ ]+\w+
-    \b(?:vector|map|set|pair|queue|stack|priority_queue|string)[ ]*[<&*\w ]*\w
-    \bauto[ &*]+[\w\[]+[ ]*[=:\]]
-    \bnew[ ]+\w
-    ^[ \t]*\#[ \t]*include[ \t]*<[\w/+]+(?:\+\+\.h)?>
-    ^[ \t]*(?:public|private|protected)[ ]*:
-    \w[ ]*&[ ]*\w+[ ]*[,)][^;]*\{
-    \bfor[ ]*\([^;()]*[^:]:[^:]
-    \[[&=\w, ]*\][ ]*\([^)]*\)[ ]*(?:->[ ]*\w+[ ]*)?\{
-    """
-)
-
-
-def _is_c(bare: str) -> bool:
-    """Nothing in it needs C++, and no header is one of C++'s own."""
-    return not _BEYOND_C.search(bare)

@@ -1,0 +1,113 @@
+"""Scoring rows of a run's data with its reward manager, without a model: are the rewards the ones that are meant?
+
+Each row gets a group of responses written here: one in each category that carries the row's own reference, and one that
+is off-support and wrong. Programs cannot be had from a reference, so theirs only read their input: in their category,
+and incorrect.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow.parquet as pq
+import torch
+from omegaconf import DictConfig
+from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
+
+from madrl.errors import MadrlError
+from madrl.trainer.compose import compose
+from madrl.trainer.group_loop import Arrival, group_data
+from madrl.trainer.reward_manager import MadRewardManager
+
+ROWS = 8
+
+SOLUTIONS = {
+    "en": "We write down what is given and compute step by step. So the answer is \\boxed{{{answer}}}.",
+    "zh": "我们先列出已知条件,然后一步一步地计算。所以答案是 \\boxed{{{answer}}}。",
+    "es": "Anotamos los datos del problema y calculamos paso a paso. La respuesta es \\boxed{{{answer}}}.",
+    "hi": "हम दी गई बातें लिखते हैं और फिर एक एक करके गणना करते हैं। इसलिए उत्तर \\boxed{{{answer}}} है।",
+    "fr": "Nous notons les données et nous calculons pas à pas. La réponse est donc \\boxed{{{answer}}}.",
+}
+OFF_SUPPORT_SOLUTION = "Wir schreiben auf, was gegeben ist, und rechnen Schritt für Schritt. Die Antwort fehlt noch."
+
+PROGRAMS = {
+    "python": "import sys\n\ndata = sys.stdin.read()\n",
+    "cpp": "#include <iostream>\n#include <string>\n\nint main() {\n    std::string word;\n"
+    "    while (std::cin >> word) {\n    }\n}\n",
+    "java": "public class Main {\n    public static void main(String[] args) throws Exception {\n"
+    "        byte[] data = System.in.readAllBytes();\n    }\n}\n",
+    "go": 'package main\n\nimport (\n\t"io"\n\t"os"\n)\n\nfunc main() {\n\tio.ReadAll(os.Stdin)\n}\n',
+    "javascript": "const data = require('fs').readFileSync(0, 'utf8');\n",
+}
+OFF_SUPPORT_PROGRAM = "```ruby\ndata = $stdin.read\nputs data.lines.map(&:chomp).sum(&:size)\n```"
+
+
+def _solutions(ground_truth: str) -> list[str]:
+    return [*(text.format(answer=ground_truth) for text in SOLUTIONS.values()), OFF_SUPPORT_SOLUTION]
+
+
+def _programs(ground_truth: str) -> list[str]:
+    return [*(f"```{tag}\n{code}```" for tag, code in PROGRAMS.items()), OFF_SUPPORT_PROGRAM]
+
+
+RESPONSES: Mapping[str, Callable[[str], list[str]]] = {"language": _solutions, "programming_language": _programs}
+"""Classifier -> the responses to a row with that ground truth."""
+
+
+class Rehearsed(NamedTuple):
+    """One response and what it would earn."""
+
+    row: str
+    """The row's data source and index."""
+    category: str | None
+    verdict: str
+    reason: str
+    reward: float
+
+
+class _Characters:
+    """One token per character: the responses are text already."""
+
+    def decode(self, ids: torch.Tensor, skip_special_tokens: bool) -> str:
+        return "".join(map(chr, ids.tolist()))
+
+
+def rehearse(overrides: Sequence[str]) -> list[Rehearsed]:
+    """Score groups for ROWS rows of the run's training file, spread evenly, with its own reward manager.
+
+    Raises MadrlError for a bad config, a file that cannot be read, and a classifier that has no responses here.
+    """
+    config = compose(overrides)
+    name = config.madrl.classifier
+    if name not in RESPONSES:
+        raise MadrlError(f"madrl.classifier={name!r} cannot be rehearsed: there are responses for {sorted(RESPONSES)}")
+    path = config.data.train_files
+    try:
+        rows = pq.read_table(path).to_pylist()
+    except OSError as error:
+        raise MadrlError(f"cannot read {path} ({error}): prepare the data first") from error
+    chosen = rows[:: -(-len(rows) // ROWS)]
+    return asyncio.run(_score(config, chosen, RESPONSES[name]))
+
+
+async def _score(
+    config: DictConfig, rows: Sequence[Mapping[str, Any]], responses: Callable[[str], list[str]]
+) -> list[Rehearsed]:
+    manager = MadRewardManager(config, _Characters())
+    found = []
+    for row in rows:
+        texts = responses(row["reward_model"]["ground_truth"])
+        data = group_data([_arrival(row, text) for text in texts], {"validate": True})
+        scored = await manager.run_single(data)
+        where = f"{row['data_source']} {row['extra_info']['index']}"
+        found += [
+            Rehearsed(where, info["category"], info["verdict"], info["reason"], reward)
+            for reward, info in zip(scored["reward_score"], scored["reward_extra_info"], strict=True)
+        ]
+    return found
+
+
+def _arrival(row: Mapping[str, Any], text: str) -> Arrival:
+    ids = [ord(character) for character in text]
+    output = AgentLoopOutput(prompt_ids=[0], response_ids=ids, response_mask=[1], metrics=AgentLoopMetrics())
+    return Arrival(output, {"uid": str(row["extra_info"]["index"]), **row})
