@@ -8,6 +8,7 @@ found is this one's. Responses that fence nothing are searched for bare code.
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from madrl.verifiers.source_language import source_language
@@ -39,6 +40,7 @@ _FENCE = re.compile(r"(?P<marker>[ ]*(?:(?:[-*+]|\d{1,9}[.)])[ ]+)?)(?P<run>`{3,
 _LIST_ITEM = re.compile(r"[ ]*(?:[-*+]|\d{1,9}[.)])[ ]+")
 _TAG = re.compile(r"\{?\s*\.?([^\s{}]*)")
 
+_NUMBERS = re.compile(r"[-+\d\s.]*")
 _COMMENT = re.compile(r"\s*(?://|/\*|\*|#(?![# ]*[A-Z\d*])|\"\"\"|''')")
 _CODE = re.compile(
     r"[;{}=]|\w\(|\)\s*:?\s*$|^\s*(?:#\s*include|import|from|package|using|return|else|try|pass)\b|:\s*$|^\s+\S"
@@ -158,10 +160,21 @@ def _unfenced(lines: list[str]) -> Program | None:
 
 def _stretches(lines: list[str]) -> Iterator[tuple[int, int]]:
     """Where a program may start and end: first where prose turns to code for the first and the last time, then later
-    starts and earlier ends, MAX_UNFENCED_TRIES in all."""
-    code = [bool(line.strip()) and not _is_prose(line) for line in lines]
-    starts = [i for i, is_code in enumerate(code) if is_code and not (i and code[i - 1])]
-    ends = [i + 1 for i, is_code in enumerate(code) if is_code and not (i + 1 < len(code) and code[i + 1])]
+    starts and earlier ends, MAX_UNFENCED_TRIES in all.
+
+    A line that looks like code may be prose all the same when it stands alone (``Let x = 5.``) or is only numbers, as
+    in sample input. Several lines never are, nor one that ends as no sentence does: or a part of a program in another
+    language would pass for one of ours.
+    """
+    written = [i for i, line in enumerate(lines) if line.strip()]
+    code = {i for i in written if not _is_prose(lines[i])}
+    certain = {
+        i
+        for i in code
+        if not _NUMBERS.fullmatch(lines[i]) and (i - 1 in code or i + 1 in code or lines[i].rstrip()[-1] in ";{}")
+    }
+    starts = [i for before, i in pairwise([-1, *written]) if i in code and before not in certain]
+    ends = [i + 1 for i, after in pairwise([*written, -1]) if i in code and after not in certain]
     ends.reverse()
     pairs = sorted(
         ((skipped_starts + skipped_ends, start, end)

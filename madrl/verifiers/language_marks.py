@@ -6,6 +6,7 @@ with them. Every repetition that could run past its match is bounded, since a ma
 
 import re
 
+
 def _weighed(settling: str, shared: str) -> list[tuple[re.Pattern[str], int]]:
     """One regular expression a line."""
     return [

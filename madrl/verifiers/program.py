@@ -1,4 +1,4 @@
-"""CODE: whether the program in a response passes its row's tests, in the language that its fence names.
+"""CODE: whether the program in a response passes its row's tests, run as the language that it is in.
 
 The programs run in the sandbox service, never here. Its replicas are named by the environment variable
 MADRL_SANDBOX_URLS, since a verifier is a function of the rollout alone and the machines belong to a run, not to a row.
@@ -28,10 +28,10 @@ LIMITS = {"time_limit_s", "memory_limit_mb", "checker"}
 
 
 async def verify_program(rollout: Rollout) -> Verification:
-    """CORRECT when the last fenced block, run in its language, passes every test; the answer is its code.
+    """CORRECT when the response's program (madrl.verifiers.extract) passes every test; the answer is its code.
 
-    INCORRECT with the first failure's verdict as reason (``wa tle mle re ce ole``), ``no_program`` without a block, or
-    ``no_language`` when the block's tag names none of ours. UNJUDGED when the row's tests are at fault
+    INCORRECT with the first failure's verdict as reason (``wa tle mle re ce ole``), ``no_program`` when there is none,
+    or ``no_language`` when it is in no language of ours, whatever its fence says. UNJUDGED when the row's tests are at fault
     (``program_tests``) or the service gave no verdict.
     """
     program = last_program(rollout.response)

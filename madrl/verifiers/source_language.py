@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 LANGUAGES = ("python", "cpp", "java", "go", "javascript")
 
+UNFRAMED = ("python", "javascript")
+"""A program needs no frame (a main function, a package) in these, which would be a mark."""
+
 MAX_BYTES = 16_384
 """Longer code is in no language: five times a long solution. Parsers take quadratic time on code made for it."""
 MIN_STEPS, BYTES_PER_STEP = 100, 16
@@ -39,8 +42,9 @@ CLEAN_SHARE, BROKEN_SHARE, CUT_SHARE = 0.02, 0.2, 0.5
 them lie broken programs, and C++ with macros. Up to the third, code with SURE evidence of the claimed language is a
 program cut short, whose open braces a parser cannot place."""
 
-PLAIN, SURE = 2, 4
-"""Points of evidence: enough for code that the grammar accepts, and enough for code that it does not."""
+PLAIN, SURE, CERTAIN = 2, 4, 6
+"""Points of evidence: enough for code that the grammar accepts, for code that it does not, and for code of which it
+makes little and which nobody claims to be in the language."""
 
 
 class Reading(NamedTuple):
@@ -68,6 +72,11 @@ class Reading(NamedTuple):
     def cut(self) -> bool:
         return BROKEN_SHARE < self.error_share <= CUT_SHARE and not self.foreign
 
+    @property
+    def is_attempt(self) -> bool:
+        """It can be nothing but an attempt at a program in the language, though nobody claims so."""
+        return (self.broken and self.points >= SURE) or (self.cut and self.points >= CERTAIN)
+
 
 @lru_cache(maxsize=2048)
 def source_language(code: str, claimed: str | None = None, doubtful: bool = False) -> str | None:
@@ -80,7 +89,8 @@ def source_language(code: str, claimed: str | None = None, doubtful: bool = Fals
     3. The claimed language, when its grammar accepts the code and nothing speaks for another (``x = 1``), or when the
        code is broken but has evidence of it: an attempt with a syntax error is an attempt, which will not compile. The
        line is at BROKEN_SHARE, or at CUT_SHARE with SURE evidence.
-    4. The language that there is SURE evidence for in broken code, as C++ full of macros is to a parser.
+    4. The language that there is SURE evidence for in broken code, as C++ full of macros is to a parser, or CERTAIN
+       evidence in code cut short.
 
     Without a claim only 2 and 4 count; of doubtful code SURE evidence is asked also in 2. Code with marks of a language
     outside the five is in none, unless a grammar accepts all of it and the evidence is SURE.
@@ -102,15 +112,17 @@ def source_language(code: str, claimed: str | None = None, doubtful: bool = Fals
         at_least = own.points if own else 0
         found = _best(others, lambda reading: reading.clean and reading.points >= (SURE if doubtful else PLAIN))
         if found and found.points >= at_least:
-            return found.language
+            return None if _is_plain_c(found) else found.language
         if claimed:
             own = own or _read(source, claimed, deadline)
-            if own.clean or (own.broken and own.points >= PLAIN) or (own.cut and own.points >= SURE):
+            if own.clean and (own.points or claimed in UNFRAMED):
+                return claimed
+            if (own.broken and own.points >= PLAIN) or (own.cut and own.points >= SURE):
                 return claimed
     except _TooHardError:
         return None
-    found = _best(others, lambda reading: reading.broken and reading.points >= SURE and not doubtful)
-    return found.language if found and found.points > at_least else None
+    found = _best(others, lambda reading: reading.is_attempt and not doubtful)
+    return found.language if found and found.points > at_least and not _is_plain_c(found) else None
 
 
 def _others(code: str, source: bytes, claimed: str | None, enough: int, deadline: float) -> list[Reading]:
@@ -123,8 +135,6 @@ def _others(code: str, source: bytes, claimed: str | None, enough: int, deadline
         if marked[language] < best:
             break
         reading = _read(source, language, deadline)
-        if language == "cpp" and not BEYOND_C.search(reading.bare):
-            continue  # plain C, which nobody claims to be C++
         readings.append(reading)
         if reading.clean:
             best = max(best, reading.points)
@@ -134,6 +144,10 @@ def _others(code: str, source: bytes, claimed: str | None, enough: int, deadline
 def _best(readings: Iterable[Reading], fits: Callable[[Reading], bool]) -> Reading | None:
     fitting = [reading for reading in readings if fits(reading)]
     return max(fitting, key=lambda reading: (reading.points, -reading.error_share), default=None)
+
+
+def _is_plain_c(reading: Reading) -> bool:
+    return reading.language == "cpp" and not BEYOND_C.search(reading.bare)
 
 
 def _points(code: str, language: str) -> int:

@@ -51,13 +51,13 @@ async def test_a_right_program_is_correct(language: str) -> None:
     ("code", "reason"),
     [
         ("print(3 * int(input()))", "wa"),
-        ("print(2 *", "ce"),
+        ("n = int(input())\nprint(2 * n", "ce"),
         ("print(1 / 0)", "re"),
         ("while True: pass", "tle"),
         ("while True: print('x' * 65536)", "ole"),
         ("print('\x00')", "ce"),
         ("print('\ud800')", "wa"),
-        ("# " + "x" * (2 << 20), "ce"),
+        ("# " + "x" * (2 << 20), "no_language"),
     ],
     ids=["wrong", "syntax", "crash", "endless", "flood", "NUL", "half a surrogate pair", "2 MiB"],
 )

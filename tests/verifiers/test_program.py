@@ -17,6 +17,7 @@ TESTS = [{"input": "2\n", "output": "4\n"}]
 GROUND_TRUTH = json.dumps({"tests": TESTS})
 RESPONSE = "Double it:\n```py\nprint(2 * int(input()))\n```\n"
 CODE = "print(2 * int(input()))\n"
+RUST = 'fn main() {\n    let mut n = 4;\n    println!("{}", n);\n}\n'
 
 
 @pytest.fixture
@@ -67,8 +68,8 @@ async def test_a_response_without_a_program_is_incorrect(service: ScriptedServic
 
 @pytest.mark.parametrize("tag", ["", "rust", "text"])
 async def test_a_program_in_no_language_of_ours_is_incorrect(service: ScriptedService, tag: str) -> None:
-    judged = await verify_program(Rollout(f"```{tag}\n{CODE}```", GROUND_TRUTH))
-    assert judged == (Verdict.INCORRECT, CODE, "no_language")
+    judged = await verify_program(Rollout(f"```{tag}\n{RUST}```", GROUND_TRUTH))
+    assert judged == (Verdict.INCORRECT, RUST, "no_language")
     assert service.requests == []
 
 
