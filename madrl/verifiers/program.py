@@ -31,8 +31,8 @@ async def verify_program(rollout: Rollout) -> Verification:
     """CORRECT when the response's program (madrl.verifiers.extract) passes every test; the answer is its code.
 
     INCORRECT with the first failure's verdict as reason (``wa tle mle re ce ole``), ``no_program`` when there is none,
-    or ``no_language`` when it is in no language of ours, whatever its fence says. UNJUDGED when the row's tests are at fault
-    (``program_tests``) or the service gave no verdict.
+    or ``no_language`` when it is in no language of ours, whatever its fence says. UNJUDGED when the row's tests
+    are at fault (``program_tests``) or the service gave no verdict.
     """
     program = last_program(rollout.response)
     if program is None:
