@@ -53,6 +53,8 @@ KEYS = {
 VERDICTS = {"AC", "WA", "TLE", "MLE", "RE", "CE", "OLE"}
 COMPILE_S = 40
 """Seconds that a compilation may take with everything around it."""
+SLACK_S = 15
+"""Seconds more for a machine with much else to do: a program that is not stopped takes minutes."""
 DIAGNOSTICS_MAX = 70_000
 """Characters of compiler output in an answer."""
 
@@ -159,8 +161,8 @@ def test_a_hostile_program_ends_in_its_verdict_and_leaves_nothing_behind(
                     f"{verdict} is not among {sorted(program.verdicts)}: {program.header['why']}\n{seen}\n"
                     f"printed: {shorten(ran)}"
                 )
-            assert elapsed_s < COMPILE_S + count * (3 * program.time_limit_s + 3), seen
-            assert all(test["wall_s"] < 3 * program.time_limit_s + 3 for test in answer.get("tests", ())), seen
+            assert elapsed_s < COMPILE_S + count * (3 * program.time_limit_s + SLACK_S), seen
+            assert all(test["wall_s"] < 3 * program.time_limit_s + SLACK_S for test in answer.get("tests", ())), seen
             whole = json.dumps(answer)
             for text in (service.secret, "root:x:", "root:*:", f"{places['repository']}/"):
                 assert text not in whole, f"the answer tells {text!r}: {seen}"
