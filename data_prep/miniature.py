@@ -34,7 +34,7 @@ SIZES = {"train": 2048, "selection": 200, "validation": 60, "holdout": 200}
 PROGRAM_SHARES = {"train": 0.6, "selection": 0.1, "validation": 0.15, "holdout": 0.15}
 """Of all program problems there are."""
 
-TESTS = 8
+TESTS = 4
 """For each program problem."""
 
 ABILITY = {"gsm8k": "math", "math": "math", "code_contests": "code"}

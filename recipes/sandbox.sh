@@ -2,7 +2,8 @@
 # Sets MADRL_SANDBOX_URLS. Its log is $RUN/sandbox.log.
 bash sandbox/install.sh >"$RUN/sandbox_install.log" 2>&1 || { tail -n 20 "$RUN/sandbox_install.log" >&2; exit 1; }
 sandbox_port=$(python -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-python -m sandbox --host 127.0.0.1 --port "$sandbox_port" >>"$RUN/sandbox.log" 2>&1 &
+# When the run ends nobody waits for what is still being judged.
+python -m sandbox --host 127.0.0.1 --port "$sandbox_port" --drain-s 5 >>"$RUN/sandbox.log" 2>&1 &
 sandbox_pid=$!
 trap 'kill "$sandbox_pid" 2>/dev/null; wait "$sandbox_pid" 2>/dev/null || true' EXIT
 export MADRL_SANDBOX_URLS=http://127.0.0.1:$sandbox_port
