@@ -11,6 +11,9 @@ RUN/validation/S.jsonl      validation responses at step S with their scores
 RUN/holdout/S.jsonl         the same for the holdout split, after training
 RUN/checkpoints/            veRL's checkpoints
 RUN/metrics.json            what `madrl evaluate RUN` found
+RUN/summary.json            before, after, and the seconds of each stage
+RUN/training.png            shares and JSD over training
+RUN/evaluation.png          shares and JSD before and after, with their intervals
 """
 
 import json
@@ -51,6 +54,7 @@ class RunFolder:
         self.evaluation = self.root / "metrics.json"
         self.summary = self.root / "summary.json"
         self.figure = self.root / "training.png"
+        self.evaluation_figure = self.root / "evaluation.png"
 
     def attempt_metrics(self, attempt: int) -> Path:
         """Where veRL's file logger writes in this attempt (1, 2, ...)."""

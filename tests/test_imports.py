@@ -24,7 +24,10 @@ NUMPY_ONLY = (
     "madrl.frequency",
     "madrl.reward",
     "madrl.rescore",
+    "madrl.evaluation.intervals",
     "madrl.evaluation.metrics",
+    "madrl.evaluation.per_prompt",
+    "madrl.evaluation.samples",
 )
 
 

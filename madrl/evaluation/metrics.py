@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from madrl.divergence import jensen_shannon_terms, jensen_shannon_value
+from madrl.divergence import DIVERGENCES, jensen_shannon_terms, jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.frequency import OFF_SUPPORT, category_counts
+from madrl.targets import smooth
 
 
 def shares(indices: NDArray[np.int64], n_categories: int) -> NDArray[np.float64]:
@@ -53,6 +54,18 @@ def jsd_to_target(target: NDArray[np.float64], indices: NDArray[np.int64]) -> fl
     """
     observed = shares(indices, target.size)
     return None if np.isnan(observed).any() else jensen_shannon_value(target, observed)
+
+
+def divergence_values(target: NDArray[np.float64], pooled: NDArray[np.float64], epsilon: float) -> dict[str, float]:
+    """All of ``DIVERGENCES`` between ``target`` and the ``pooled`` shares, by name, in nats (l2: no unit).
+
+    l2, fkl and jsd are taken of the target itself. Forward KL is inf when a wanted category has share 0. Reverse KL
+    would be inf as soon as a single response is in an excluded category, which every peaked run has; it is taken of the
+    epsilon-smoothed target, as in its reward. That keeps it finite, sets what an excluded category costs, and leaves
+    KL(p* || p~*) at a perfect fit: 0 for a uniform target, 0.4 epsilon for the peaked one of five.
+    """
+    targets = {name: smooth(target, epsilon) if name == "rkl" else target for name in DIVERGENCES}
+    return {name: divergence.value(targets[name], pooled) for name, divergence in DIVERGENCES.items()}
 
 
 def single_category_rate(groups: Sequence[NDArray[np.int64]]) -> float | None:

@@ -1,4 +1,5 @@
-"""Everything that `madrl evaluate RUN` leaves in a run's folder: metrics.json, training.png, summary.json."""
+"""Everything that `madrl evaluate` leaves: in a run's folder metrics.json, evaluation.png, training.png and
+summary.json; beside a file of responses FILE.metrics.json and FILE.evaluation.png."""
 
 import json
 from collections import defaultdict
@@ -6,14 +7,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from omegaconf import OmegaConf
 
-from madrl.evaluation.figures import training_figure
-from madrl.evaluation.score import before_and_after, evaluate_run, run_settings
+from madrl.evaluation.figures import evaluation_figure, training_figure
+from madrl.evaluation.score import before_and_after, evaluate_file, evaluate_run, run_settings
 from madrl.files import read_jsonl, replacing
+from madrl.response_file import writable
 from madrl.run_folder import RunFolder
 
-SUMMARY_FIELDS = ("step", "samples", "jsd", "floor", "off_support", "unjudged", "pass@1", "shares", "by_category")
+SUMMARY_FIELDS = (
+    *("step", "samples", "jsd", "jsd_interval", "floor", "floor_p95", "resolved", "per_prompt"),
+    *("off_support", "unjudged", "pass@1", "pass@1_interval", "by_category"),
+)
 
 
 class Report(NamedTuple):
@@ -27,7 +34,9 @@ def report_run(root: str) -> Report:
     """Evaluate the run and write its files. Raises MadrlError when the folder holds no run, or one without dumps."""
     run = RunFolder(root)
     evaluation = evaluate_run(root)
-    files = [run.evaluation]
+    figure = run.evaluation_figure
+    evaluation_figure(evaluation, figure)
+    files = [run.evaluation, figure]
     history = run.history()
     if any("mad/jsd" in metrics for metrics in history.values()):
         config: Any = OmegaConf.load(run.config)
@@ -41,6 +50,16 @@ def report_run(root: str) -> Report:
             unfinished.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
         files.append(run.summary)
     return Report(evaluation, files)
+
+
+def report_file(path: str, categories: Sequence[str], target: NDArray[np.float64]) -> Report:
+    """Evaluate a file of responses (``score.evaluate_file``) and write FILE.metrics.json and FILE.evaluation.png beside
+    it, without FILE's own ending. Raises MadrlError for a bad line, OSError for a file that cannot be read."""
+    source = Path(path)
+    numbers, figure = (writable(source.with_suffix(ending)) for ending in (".metrics.json", ".evaluation.png"))
+    evaluation = evaluate_file(source, numbers, categories, target)
+    evaluation_figure(evaluation, figure)
+    return Report(evaluation, [numbers, figure])
 
 
 def summarize(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any] | None:

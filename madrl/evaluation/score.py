@@ -1,20 +1,21 @@
-"""What a run's sampled responses say, from its dumps: one row of numbers for each split at each evaluated step.
-
-Reads what classifiers and verifiers decided while the run was going; judges nothing again.
-"""
+"""From dumps to numbers: a row for each split at each evaluated step of a run, or of a user's file of responses."""
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from omegaconf import OmegaConf
 
 from madrl.errors import MadrlError
-from madrl.evaluation import metrics as measure
+from madrl.evaluation.samples import score_samples
 from madrl.files import read_jsonl, replacing
 from madrl.frequency import category_indices
+from madrl.response_file import read_responses
+from madrl.reward import RewardConfig
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 
@@ -28,51 +29,6 @@ def run_settings(run: RunFolder) -> Settings:
     return Settings.from_config(node)
 
 
-def score_samples(samples: Sequence[Mapping[str, Any]], settings: Settings) -> dict[str, Any]:
-    """All numbers of one set of responses. JSON types only.
-
-    ``samples`` are dump lines with ``uid`` (veRL's ``{prompt}_{session}_{output}``), ``category``, ``correct``.
-    ``floor`` is what the JSD of a policy exactly on the target would measure at as many on-support responses;
-    ``jsd_per_prompt`` is the mean over prompts, and its floor is that of one prompt's responses.
-    """
-    names = settings.categories
-    last = {str(s["uid"]).rpartition("_")[0]: s for s in samples}  # of a session with several outputs, the final one
-    samples = list(last.values())
-    prompts: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for sample in samples:
-        prompts[str(sample["uid"]).rsplit("_", 2)[0]].append(sample)
-    indices = category_indices([s["category"] for s in samples], names)
-    groups = [category_indices([s["category"] for s in group], names) for group in prompts.values()]
-    correct = [None if s["correct"] is None else bool(s["correct"]) for s in samples]
-    on_support = int(np.sum(indices >= 0))
-    per_prompt = [jsd for group in groups if (jsd := measure.jsd_to_target(settings.target, group)) is not None]
-    shares = measure.shares(indices, len(names))
-    floor = measure.jsd_floor(settings.target, on_support) if on_support else None
-    largest = max((int(np.sum(group >= 0)) for group in groups), default=0)
-    return {
-        "samples": len(samples),
-        "prompts": len(prompts),
-        "on_support": on_support,
-        "jsd": measure.jsd_to_target(settings.target, indices),
-        "floor": None if floor is None else floor.mean,
-        "floor_p95": None if floor is None else floor.p95,
-        "jsd_per_prompt": float(np.mean(per_prompt)) if per_prompt else None,
-        "floor_per_prompt": measure.jsd_floor(settings.target, largest).mean if largest else None,
-        "off_support": measure.off_support_rate(indices),
-        "unjudged": measure.unjudged_rate(correct),
-        "single_category_prompts": measure.single_category_rate(groups),
-        "pass@1": measure.pass_at_1(correct),
-        "shares": {name: float(s) if np.isfinite(s) else None for name, s in zip(names, shares, strict=True)},
-        "by_category": {
-            name: {
-                "count": int(np.sum(indices == i)),
-                "pass@1": measure.pass_at_1([c for c, k in zip(correct, indices, strict=True) if k == i]),
-            }
-            for i, name in enumerate(names)
-        },
-    }
-
-
 def evaluate_run(root: str) -> dict[str, Any]:
     """Score every validation and holdout dump of a run, write RUN/metrics.json and return what it holds.
 
@@ -83,24 +39,92 @@ def evaluate_run(root: str) -> dict[str, Any]:
     rows = []
     for folder in (run.validation, run.holdout):
         for step in run.dump_steps(folder):
-            by_split: dict[str, list[dict[str, Any]]] = defaultdict(list)
-            for sample in read_jsonl(folder / f"{step}.jsonl"):
-                by_split[sample["split"]].append(sample)
-            rows += [{"step": step, "split": s, **score_samples(by_split[s], settings)} for s in sorted(by_split)]
+            samples = read_jsonl(folder / f"{step}.jsonl")
+            for split, of_split in sorted(_by_split(samples, folder.name).items()):
+                scores = score_samples(of_split, settings.categories, settings.target, settings.reward.epsilon)
+                rows.append({"step": step, "split": split, **scores})
     if not rows:
         raise MadrlError(
             f"{run.root} has no validation dumps yet: run it with trainer.val_before_train or test_freq set"
         )
     result = {
         "run": run.root.name,
-        "target": {name: float(p) for name, p in zip(settings.categories, settings.target, strict=True)},
         "divergence": settings.reward.divergence,
         "form": settings.reward.form,
+        **_yardstick(settings.categories, settings.target, settings.reward.epsilon),
         "evaluations": rows,
     }
-    with replacing(run.evaluation) as unfinished:
-        unfinished.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    _write(run.evaluation, result)
     return result
+
+
+def evaluate_file(path: Path, output: Path, categories: Sequence[str], target: NDArray[np.float64]) -> dict[str, Any]:
+    """Score a file of responses that belong to no run, write ``output`` and return what it holds.
+
+    A line is one response, an object with at least
+
+        uid        veRL's {problem}_{session}_{output}; or, in its place, problem, any name of the problem
+        category   one of ``categories``, or null for off-support
+        correct    true, false, 0, 1, or null for unjudged
+
+    Lines that also have a split are scored by split. Reverse KL takes the reward's default epsilon.
+
+    Raises MadrlError that names file and line for the first bad line, and for a file with no lines; OSError for a file
+    that cannot be read.
+    """
+    samples = list(read_responses(path, lambda row: _check_row(row, categories)))
+    epsilon = RewardConfig().epsilon
+    result = {
+        "file": path.name,
+        **_yardstick(categories, target, epsilon),
+        "evaluations": [
+            {"step": None, "split": split, **score_samples(of_split, categories, target, epsilon)}
+            for split, of_split in sorted(_by_split(samples, path.stem).items())
+        ],
+    }
+    _write(output, result)
+    return result
+
+
+def _by_split(samples: Iterable[dict[str, Any]], otherwise: str) -> dict[str, list[dict[str, Any]]]:
+    splits: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for sample in samples:
+        splits[str(sample.get("split", otherwise))].append(sample)
+    return splits
+
+
+def _yardstick(categories: Sequence[str], target: NDArray[np.float64], epsilon: float) -> dict[str, Any]:
+    """What the rows are measured against."""
+    return {"target": {name: float(p) for name, p in zip(categories, target, strict=True)}, "epsilon": epsilon}
+
+
+def _write(path: Path, result: Mapping[str, Any]) -> None:
+    with replacing(path) as unfinished:
+        unfinished.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _check_row(row: Mapping[str, Any], categories: Sequence[str]) -> None:
+    """Raises MadrlError unless the line is as ``evaluate_file`` says."""
+    for key in ("category", "correct"):
+        if key not in row:
+            raise MadrlError(f"no {key!r}: every line needs uid or problem, category and correct")
+    if "problem" in row:
+        if not isinstance(row["problem"], str | int):
+            raise MadrlError(f"problem {row['problem']!r} is neither a string nor a number: name the problem with one")
+    elif "uid" not in row:
+        raise MadrlError("neither 'uid' nor 'problem': responses to one problem must be known as such")
+    elif not _is_uid(row["uid"]):
+        raise MadrlError(f"uid {row['uid']!r} is not PROBLEM_SESSION_OUTPUT: give the problem's name as 'problem'")
+    if not (row["category"] is None or isinstance(row["category"], str)):
+        raise MadrlError(f"category {row['category']!r} is not a string: use a declared name, or null for off-support")
+    category_indices([row["category"]], categories)
+    if row["correct"] not in (True, False, None):  # 1 and 0 equal True and False
+        raise MadrlError(f"correct {row['correct']!r} is no verdict: use true, false, 1, 0, or null for unjudged")
+
+
+def _is_uid(uid: Any) -> bool:
+    parts = uid.rsplit("_", 2) if isinstance(uid, str) else []
+    return len(parts) == 3 and parts[1].isdecimal() and parts[2].isdecimal()
 
 
 def before_and_after(result: Mapping[str, Any], split: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,39 +1,89 @@
-"""Tables for people: a run before and after training, in 80 columns."""
+"""Tables for people, in 80 columns: how far from the target, how well known that is, and each category's numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from madrl.divergence import DIVERGENCES
+from madrl.evaluation.samples import MIN_COMPLETIONS
+
+NOTHING = "–"
+
 
 def evaluation_table(result: Mapping[str, Any]) -> Table:
-    """The first and the last evaluation of each split, side by side; all of them are in metrics.json.
-
-    JSD stands beside its floor, the JSD of a policy exactly on the target at as many samples, each share beside its
-    target, and a category's accuracy beside the number of its responses.
-    """
+    """The first and the last evaluation of each split, a row each with 95 % intervals; all are in metrics.json."""
     rows = first_and_last(result)
-    table = Table(title=f"{result['run']}: {result['form']} {result['divergence']} reward", box=SIMPLE_HEAD)
-    table.add_column("")
-    table.add_column("target", justify="right")
+    collapsed = rows[0]["per_prompt"]["collapsed"]
+    note = (
+        "Intervals: 95 %, problems resampled. n: on-support responses. Floor: the JSD of a policy on the target at n, "
+        "mean and 95th percentile. Per prompt: mean squared distance of a prompt's own mix, "
+        f"{collapsed:.3f} when each prompt has one category and the pool is on target."
+    )
+    if any(_only_these_problems(row) for row in rows):
+        note += " (*) Responses to one problem are alike: for problems like these, not above the floor."
+    table = _table(title(result), note)
+    for header in ("", "JSD, nats", "floor", "verdict", "per prompt", "pass@1", "off-sup.\nunjudged"):
+        table.add_column(header, justify="left" if header in ("", "verdict") else "right")
     for row in rows:
-        table.add_column(f"{row['split']}\nstep {row['step']}", justify="right")
-    for name, key, form in (
-        ("samples", "samples", "d"),
-        ("JSD (nats)", "jsd", ".4f"),
-        ("  floor (nats)", "floor", ".4f"),
-        ("off-support", "off_support", ".1%"),
-        ("unjudged", "unjudged", ".1%"),
-        ("pass@1", "pass@1", ".3f"),
-    ):
-        table.add_row(name, "", *(_number(row[key], form) for row in rows), end_section=key == "pass@1")
-    for name, share in result["target"].items():
-        table.add_row(f"share {name}", f"{share:.3f}", *(_number(row["shares"][name], ".3f") for row in rows))
-    table.add_section()
-    for name in result["target"]:
-        accuracies = (row["by_category"][name] for row in rows)
-        table.add_row(f"pass@1 {name}", "", *(f"{_number(a['pass@1'], '.3f')} of {a['count']}" for a in accuracies))
+        per_prompt = row["per_prompt"]
+        table.add_row(
+            f"{label(row)}\nn = {row['on_support']}",
+            _with_interval(row["jsd"], ".4f", row["jsd_interval"], ".4f"),
+            f"{_number(row['floor'], '.4f')}\n{_number(row['floor_p95'], '.4f')}",
+            _verdict(row),
+            _with_interval(per_prompt["distance"], ".3f", per_prompt["interval"], ".2f"),
+            _with_interval(row["pass@1"], ".3f", row["pass@1_interval"], ".2f"),
+            f"{_number(row['off_support'], '.1%')}\n{_number(row['unjudged'], '.1%')}",
+        )
+    return table
+
+
+def divergence_table(result: Mapping[str, Any]) -> Table:
+    """The four divergences of the same evaluations, and how many independent responses theirs are worth."""
+    note = (
+        f"Reverse KL: to the target smoothed with epsilon {result['epsilon']:g}. Effective n: how many independent "
+        "responses n are worth, as those to one problem are alike. One category: prompts with all responses in one."
+    )
+    table = _table("", note)
+    for header in ("", *DIVERGENCES, "effective\nn", "floor p95\nat it", "one\ncategory"):
+        table.add_column(header, justify="left" if header == "" else "right")
+    for row in first_and_last(result):
+        values = ("∞" if name in row["infinite"] else _number(row[name], ".4f") for name in DIVERGENCES)
+        table.add_row(
+            label(row),
+            *values,
+            _number(row["effective_on_support"], ".0f"),
+            _number(row["floor_p95_effective"], ".4f"),
+            _number(row["single_category_prompts"], ".1%"),
+        )
+    return table
+
+
+def category_table(result: Mapping[str, Any]) -> Table:
+    """Share and accuracy of each category with the counts behind them, for the same evaluations."""
+    note = f"pass@1 within a category, from {MIN_COMPLETIONS} judged responses on; each run chooses which problems it "
+    table = _table("", note + "answers in which category.")
+    for header in ("", "category", "target", "share", "95 %", "count", "pass@1", "judged"):
+        table.add_column(header, justify="left" if header in ("", "category") else "right")
+    for row in first_and_last(result):
+        # The label's lines stand once, beside the first categories.
+        lines = chain(label(row).splitlines(), repeat(""))
+        for where, (name, target) in zip(lines, result["target"].items(), strict=False):
+            of_category = row["by_category"][name]
+            table.add_row(
+                where,
+                name,
+                f"{target:.3f}",
+                _number(of_category["share"], ".3f"),
+                _interval(of_category["share_interval"], ".3f"),
+                str(of_category["count"]),
+                _number(of_category["pass@1"], ".3f"),
+                str(of_category["judged"]),
+            )
+        table.add_section()
     return table
 
 
@@ -46,5 +96,41 @@ def first_and_last(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return rows
 
 
+def title(result: Mapping[str, Any]) -> str:
+    """What was evaluated: a run with its reward, or a file."""
+    return f"{result['run']}: {result['form']} {result['divergence']} reward" if "run" in result else result["file"]
+
+
+def label(row: Mapping[str, Any]) -> str:
+    """One evaluation's split, and its step where it has one, in two lines."""
+    return str(row["split"]) if row["step"] is None else f"{row['split']}\nstep {row['step']}"
+
+
+def _table(heading: str, note: str) -> Table:
+    return Table(
+        title=heading, caption=note, caption_justify="left", box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True
+    )
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    if row["resolved"] is None:
+        return NOTHING
+    return ("resolved" if row["resolved"] else "not\nresolved") + ("\n(*)" if _only_these_problems(row) else "")
+
+
+def _only_these_problems(row: Mapping[str, Any]) -> bool:
+    """Resolved from the target as it stands, but not at the number of independent responses that ours are worth."""
+    worth = row["floor_p95_effective"]
+    return bool(row["resolved"] and worth is not None and row["jsd"] <= worth)
+
+
+def _with_interval(value: float | None, form: str, interval: Sequence[float] | None, interval_form: str) -> str:
+    return f"{_number(value, form)}\n{_interval(interval, interval_form)}"
+
+
+def _interval(interval: Sequence[float] | None, form: str) -> str:
+    return NOTHING if interval is None else "–".join(format(end, form) for end in interval)
+
+
 def _number(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
+    return NOTHING if value is None else format(value, form)

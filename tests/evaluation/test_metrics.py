@@ -1,7 +1,7 @@
 """Shares, rates and the JSD floor, against numbers worked by hand and an exact enumeration."""
 
 from itertools import product
-from math import factorial, log, prod
+from math import factorial, inf, log, prod
 from random import Random
 
 import numpy as np
@@ -15,6 +15,7 @@ from madrl.errors import MadrlError
 from madrl.evaluation.metrics import (
     MAX_FLOOR_SAMPLES,
     Floor,
+    divergence_values,
     jsd_floor,
     jsd_to_target,
     off_support_rate,
@@ -122,6 +123,24 @@ def test_single_category_rate_is_of_all_groups() -> None:
     groups = [np.array([0, 0]), np.array([0, 1]), ALL_OFF_SUPPORT, np.array([1, 1])]
     assert single_category_rate(groups) == 0.5
     assert single_category_rate([]) is None
+
+
+def test_all_four_divergences_of_pooled_shares_worked_by_hand() -> None:
+    values = divergence_values(np.array([0.5, 0.5]), np.array([0.75, 0.25]), epsilon=0.5)  # smoothing leaves it uniform
+    # l2: 1/2 (1/16 + 1/16); fkl: 1/2 log(2/3) + 1/2 log 2; rkl: 3/4 log(3/2) + 1/4 log(1/2)
+    assert values == pytest.approx({"l2": 0.0625, "fkl": 0.143841, "rkl": 0.130812, "jsd": 0.033822}, abs=1e-6)
+
+
+def test_forward_kl_is_infinite_without_a_wanted_category_and_reverse_kl_never_is() -> None:
+    target = np.array([0.0, 1.0])
+    values = divergence_values(target, np.array([1.0, 0.0]), epsilon=0.01)
+    # rkl: the excluded category has 0.01 / 2 of the smoothed target
+    assert values == pytest.approx({"l2": 1.0, "fkl": inf, "rkl": -log(0.005), "jsd": log(2)})
+
+
+def test_reverse_kl_at_a_peaked_target_is_what_smoothing_leaves() -> None:
+    values = divergence_values(peak(5), peak(5), epsilon=0.001)
+    assert values == pytest.approx({"l2": 0.0, "fkl": 0.0, "rkl": -log(1 - 0.0004), "jsd": 0.0}, abs=1e-12)
 
 
 # The floor.

@@ -1,16 +1,19 @@
 """A run's numbers from its dumps: the right samples in the right sums, and a clear word where there are none."""
 
+import io
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.table import Table
 
 from madrl.errors import MadrlError
 from madrl.evaluation.report import report_run, reward_share
 from madrl.evaluation.score import evaluate_run
-from madrl.evaluation.tables import evaluation_table
+from madrl.evaluation.tables import category_table, divergence_table, evaluation_table
 from madrl.run_folder import RunFolder
 
 CONFIG = """
@@ -28,6 +31,12 @@ actor_rollout_ref: {rollout: {n: 4}}
 
 def sample(prompt: str, session: int, category: str | None, correct: float | None, split: str = "s") -> dict[str, Any]:
     return {"uid": f"{prompt}_{session}_0", "category": category, "correct": correct, "split": split}
+
+
+def shown(table: Table) -> str:
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(table)
+    return console.export_text()
 
 
 @pytest.fixture
@@ -49,14 +58,10 @@ def test_the_numbers_of_a_run_worked_by_hand(run: RunFolder) -> None:
     # before: 4 a and 4 c, all on-support: shares 1/2, 0, 1/2; target 1/2, 1/2, 0.
     # m = (1/2, 1/4, 1/4); KL(p||m) = 1/2 log 1 + 1/2 log 2 = 0.3466 = KL(q||m), so JSD = 0.3466.
     assert before["jsd"] == pytest.approx(0.34657, abs=1e-5)
-    assert before["shares"] == {"a": 0.5, "b": 0.0, "c": 0.5}
+    assert {name: c["share"] for name, c in before["by_category"].items()} == {"a": 0.5, "b": 0.0, "c": 0.5}
+    assert {name: c["count"] for name, c in before["by_category"].items()} == {"a": 4, "b": 0, "c": 4}
     assert before["single_category_prompts"] == 1.0
     assert before["pass@1"] == 0.5
-    assert before["by_category"] == {
-        "a": {"count": 4, "pass@1": 1.0},
-        "b": {"count": 0, "pass@1": None},
-        "c": {"count": 4, "pass@1": 0.0},
-    }
     # after: 3 a, 3 b, 2 off-support, 1 unjudged; judged are 5 right of 7.
     assert (after["step"], after["samples"], after["on_support"]) == (9, 8, 6)
     assert after["jsd"] == pytest.approx(0.0, abs=1e-12)
@@ -65,14 +70,10 @@ def test_the_numbers_of_a_run_worked_by_hand(run: RunFolder) -> None:
     assert after["floor"] < after["floor_p95"]
 
 
-def test_pooled_shares_on_the_target_do_not_hide_collapsed_prompts(run: RunFolder) -> None:
-    collapsed = [sample("p", i, "a", 1.0) for i in range(4)] + [sample("q", i, "b", 1.0) for i in range(4)]
-    (run.validation / "9.jsonl").write_text("".join(json.dumps(s) + "\n" for s in collapsed))
-    row = evaluate_run(str(run.root))["evaluations"][-1]
-    assert row["jsd"] == pytest.approx(0.0, abs=1e-12)
-    # one prompt, all a: m = (3/4, 1/4); 1/2 [1/2 log(2/3) + 1/2 log 2] + 1/2 log(4/3) = 0.2158
-    assert row["jsd_per_prompt"] == pytest.approx(0.21576, abs=1e-5)
-    assert row["single_category_prompts"] == 1.0
+def test_the_result_names_what_it_was_measured_against(run: RunFolder) -> None:
+    result = evaluate_run(str(run.root))
+    assert result["target"] == {"a": 0.5, "b": 0.5, "c": 0.0}
+    assert (result["run"], result["divergence"], result["form"], result["epsilon"]) == ("run", "rkl", "additive", 0.001)
 
 
 def test_splits_in_one_dump_are_kept_apart(run: RunFolder) -> None:
@@ -89,7 +90,7 @@ def test_a_split_without_a_single_valid_answer_has_no_jsd(run: RunFolder) -> Non
     (run.validation / "9.jsonl").write_text(json.dumps(sample("p", 0, None, 0.0)) + "\n")
     row = evaluate_run(str(run.root))["evaluations"][-1]
     assert (row["jsd"], row["floor"], row["off_support"]) == (None, None, 1.0)
-    assert row["shares"] == {"a": None, "b": None, "c": None}
+    assert {c["share"] for c in row["by_category"].values()} == {None}
 
 
 def test_the_report_writes_metrics_and_a_summary_of_before_and_after(run: RunFolder) -> None:
@@ -98,9 +99,10 @@ def test_the_report_writes_metrics_and_a_summary_of_before_and_after(run: RunFol
     assert json.loads(run.evaluation.read_text()) == report.evaluation
     summary = json.loads(run.summary.read_text())
     assert (summary["before"]["step"], summary["after"]["step"]) == (0, 9)
-    assert set(summary["before"]) == {
-        *("step", "samples", "jsd", "floor", "off_support", "unjudged", "pass@1", "shares", "by_category")
-    }
+    assert summary["after"] == {key: report.evaluation["evaluations"][1][key] for key in summary["after"]}
+    assert {"jsd", "jsd_interval", "floor_p95", "resolved", "per_prompt", "pass@1", "by_category"} <= set(
+        summary["after"]
+    )
     assert summary["seconds"] == {"train": 3.5}
 
 
@@ -115,12 +117,47 @@ def test_the_reward_stage_s_share_of_a_step_worked_by_hand() -> None:
     assert reward_share([]) is None
 
 
-def test_the_table_fits_eighty_columns(run: RunFolder) -> None:
-    console = Console(width=80, record=True, file=Path("/dev/null").open("w"))  # noqa: SIM115
-    console.print(evaluation_table(evaluate_run(str(run.root))))
-    text = console.export_text()
-    assert "0.3466" in text
+@pytest.mark.parametrize("table", [evaluation_table, divergence_table, category_table])
+def test_the_tables_fit_eighty_columns(run: RunFolder, table: Callable[[Mapping[str, Any]], Table]) -> None:
+    # As wide as they get: a long split, thousands of responses, every interval there.
+    dumped = [sample(f"p{i}", k, "abc"[(i + k) % 3], float(k % 2), "train_probe") for i in range(300) for k in range(4)]
+    (run.validation / "6000.jsonl").write_text("".join(json.dumps(s) + "\n" for s in dumped))
+    text = shown(table(evaluate_run(str(run.root))))
+    assert "train_probe" in text
+    assert "step 6000" in text
     assert "…" not in text
+
+
+def test_the_tables_show_what_was_measured(run: RunFolder) -> None:
+    result = evaluate_run(str(run.root))
+    before = next(line for line in shown(evaluation_table(result)).splitlines() if "0.3466" in line)
+    assert "resolved" in before
+    assert "0.500" in before  # pass@1
+    # Nothing of the wanted b: forward KL is infinite.
+    assert "∞" in shown(divergence_table(result))
+    # a: target 1/2, share 1/2, 4 responses, too few for an accuracy
+    row = next(line.split() for line in shown(category_table(result)).splitlines() if line.startswith(" s "))
+    assert row == ["s", "a", "0.500", "0.500", "0.000–1.000", "4", "–", "4"]
+
+
+def test_a_jsd_that_only_these_problems_resolve_is_marked(run: RunFolder) -> None:
+    # 13 of 20 problems always a, the others always b: see test_samples.
+    dumped = [sample(f"p{i}", k, "a" if i < 13 else "b", 1.0) for i in range(20) for k in range(4)]
+    (run.validation / "0.jsonl").unlink()
+    (run.validation / "9.jsonl").write_text("".join(json.dumps(s) + "\n" for s in dumped))
+    text = shown(evaluation_table(evaluate_run(str(run.root))))
+    assert text.count("(*)") == 2  # beside the verdict and in the note
+
+
+def test_the_figure_of_any_evaluation_is_a_whole_png(run: RunFolder) -> None:
+    # The second split has no on-support response and so no JSD, no shares and no intervals to draw.
+    (run.validation / "9.jsonl").write_text(
+        "".join(json.dumps(s) + "\n" for s in (sample("p", 0, "a", 1.0), sample("q", 0, None, 0.0, "nothing")))
+    )
+    figure = report_run(str(run.root)).files[1]
+    assert figure.name == "evaluation.png"
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert figure.stat().st_size > 20_000
 
 
 def test_a_folder_that_is_no_run_is_one_clear_error(tmp_path: Path) -> None:

@@ -1,0 +1,139 @@
+"""How far a number would move with other problems: bootstrap intervals clustered by problem, and the effective sample.
+
+The responses to one problem are alike, so the problem is what is resampled: whole rows of a (problems, columns) matrix
+of per-problem sums, with replacement, all responses of a problem together. Every statistic here is a function of the
+columns' sums, and one set of resamples serves them all. An interval speaks of *problems like these*, at the policy and
+the number of responses per problem that were measured; it knows nothing of other training seeds.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madrl.divergence import jensen_shannon_terms, jensen_shannon_value
+
+Array = NDArray[np.float64]
+
+DRAWS = 10_000
+"""Resamples: leaves an end of an interval a Monte Carlo error of less than 1 % of the interval's width."""
+
+TAILS = (0.025, 0.975)
+"""The quantiles between which 95 % lie."""
+
+CHUNK = 2_000_000
+"""Numbers drawn at a time, so that many problems cost time and not memory."""
+
+
+class Interval(NamedTuple):
+    """A 95 % interval."""
+
+    low: float
+    high: float
+
+
+def resampled_sums(per_problem: Array, draws: int = DRAWS, seed: int = 0) -> Array:
+    """Column sums of ``draws`` bootstrap resamples of the rows of ``per_problem``. Shape (draws, columns).
+
+    A generator of its own, seeded with ``seed``: the same matrix gives the same sums.
+    """
+    problems = len(per_problem)
+    generator = np.random.default_rng(seed)
+    sums = np.empty((draws, per_problem.shape[1]))
+    rows = max(1, CHUNK // max(problems, 1))
+    for start in range(0, draws, rows):
+        size = min(rows, draws - start)
+        # How often each problem was drawn, one row per resample: cheaper than gathering the drawn problems' numbers.
+        drawn = generator.integers(problems, size=(size, problems)) + np.arange(size)[:, None] * problems
+        times = np.bincount(drawn.ravel(), minlength=size * problems).reshape(size, problems)
+        sums[start : start + size] = times.astype(np.float64) @ per_problem
+    return sums
+
+
+def ratio_interval(numerator: Array, denominator: Array) -> Interval | None:
+    """Percentile interval of a ratio of two sums: a share, pass@1, a mean. Both in every resample, shape (draws,).
+
+    The percentile method, because these ratios are next to unbiased and it keeps them inside their range. Its limit:
+    where all problems give the same (all correct, or none), all resamples do too, and the interval is a point. Measured
+    coverage of pass@1, 4 responses a problem, accuracies scattered as Beta: 200 problems 94 to 96 % (93 % at 0.98), 60
+    problems 91 to 95 % (87 % at 0.98), 16 problems 95 % in the middle and 58 % at 0.98; of the mean per-prompt
+    distance, in the cells of ``jsd_interval``: 91 to 100 % from 60 problems on.
+
+    Resamples in which there is nothing to divide by are left out; None when all are, or there are none.
+    """
+    some = denominator > 0
+    if not some.any():
+        return None
+    low, high = np.quantile(numerator[some] / denominator[some], TAILS)
+    return Interval(float(low), float(high))
+
+
+def jsd_interval(target: Array, counts: Array, resampled: Array) -> Interval | None:
+    """Interval of the JSD to ``target``, in nats, of the policy's pooled on-support shares over problems like these.
+
+    The measured JSD is biased upward by some b, and a resample's by another b on top: the plain percentile interval
+    lies 2 b too high, and never reaches 0 for a policy on the target. So it is moved down by twice the bias that the
+    resamples show, b = mean(JSD*) - JSD, and cut off at the ends of the JSD's range:
+
+        [JSD*_2.5% - 2 b, JSD*_97.5% - 2 b], within [0, log 2]
+
+    It is centred below the measured value, which stays the reported one, and may start at 0: then these responses
+    cannot tell the policy from one on the target.
+
+    Measured coverage, 400 simulated evaluations in each of 36 cells (uniform and peaked target over five categories;
+    JSD of the policy 0 to 0.42; the problems' mixes alike, scattered as Dirichlet(2 q), or one category each):
+
+        problems x responses   policy on the target   off it
+        200 x 4                99.8 to 100 %          92.8 to 99.8 %, mean 95.4 %
+        60 x 4                 99.8 to 100 %          91.5 to 100 %,  mean 95.3 %
+        60 x 16                98.8 to 100 %          90.0 to 99.8 %, mean 94.7 %
+        16 x 4                 88.2 to 100 %          65.2 to 99.8 %, mean 91.7 %
+
+    The plain percentile interval covered 0 in none of the cells on the target. What no problem shows no resample shows:
+    distrust the interval where few problems leave the commonest category, and where none does it is a point.
+
+    Args:
+        target: p*, shape (K,).
+        counts: pooled on-support responses per category, shape (K,).
+        resampled: the same in each resample, shape (draws, K).
+
+    None when nothing is on-support, or there are no resamples.
+    """
+    resampled = resampled[resampled.sum(axis=1) > 0]
+    if not len(resampled):
+        return None
+    shares = resampled / resampled.sum(axis=1, keepdims=True)
+    drawn = np.maximum(jensen_shannon_terms(target, shares).sum(axis=1), 0.0)
+    bias = float(drawn.mean()) - jensen_shannon_value(target, counts / counts.sum())
+    low, high = np.clip(np.quantile(drawn, TAILS) - 2.0 * bias, 0.0, np.log(2.0))
+    return Interval(float(low), float(high))
+
+
+def effective_samples(counts: Array) -> float | None:
+    """How many independent responses would tell as much about the pooled shares, at most as many as there are.
+
+    n / deff, with Rao and Scott's mean design effect: the variance of the pooled shares between problems over that of
+    n independent draws, averaged over the categories that occur (J. N. K. Rao and A. J. Scott, "The Analysis of
+    Categorical Data from Complex Sample Surveys", JASA 1981):
+
+        deff = [sum_c V_c / q_c] / [(K' - 1) / n],   V_c = P / (P - 1) sum_i ((n_ic - q_c n_i) / n)^2
+
+    n where the responses to one problem are as varied as the pool, the number of problems P where each problem gets
+    one category only.
+
+    Args:
+        counts: on-support responses of each problem per category, shape (P, K).
+
+    None with fewer than two problems or two categories, where the variance between problems cannot be seen.
+    """
+    counts = counts[:, counts.sum(axis=0) > 0]
+    problems, categories = counts.shape
+    if problems < 2 or categories < 2:
+        return None
+    total = counts.sum()
+    shares = counts.sum(axis=0) / total
+    residuals = (counts - shares * counts.sum(axis=1, keepdims=True)) / total
+    variances = problems / (problems - 1) * (residuals**2).sum(axis=0)
+    design_effect = (variances / shares).sum() * total / (categories - 1)
+    # Responses to one problem are drawn independently of each other, so an effect below 1 is chance.
+    return float(total / max(design_effect, 1.0))

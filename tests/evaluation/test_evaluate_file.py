@@ -1,0 +1,98 @@
+"""`madrl evaluate FILE`: responses that belong to no run, and the mistakes that a user's file can hold."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from madrl.cli import main
+from madrl.reward import RewardConfig
+
+LINE = {"uid": "p_0_0", "category": "a", "correct": True}
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def generated(categories: str, problems: int = 10) -> list[dict[str, Any]]:
+    """As `madrl generate` writes them."""
+    extra = {"response": "...", "ground_truth": "4", "prompt": "2 + 2?"}
+    return [
+        {"uid": f"problem-{i}_{k}_0", "category": name, "correct": k % 2 == 0, **extra}
+        for i in range(problems)
+        for k, name in enumerate(categories)
+    ]
+
+
+def evaluate(path: Path, *options: str) -> int:
+    return main(["evaluate", str(path), *(options or ("--categories", "a,b,c", "--target", "peak"))])
+
+
+def test_a_file_is_scored_against_the_categories_and_target_that_are_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "base.jsonl", generated("aabc"))
+    assert evaluate(path, "--categories", "a,b,c", "--target", '{"a": 2, "b": 1, "c": 1}') == 0
+    result = json.loads((tmp_path / "base.metrics.json").read_text())
+    assert (result["file"], result["target"]) == ("base.jsonl", {"a": 0.5, "b": 0.25, "c": 0.25})
+    assert result["epsilon"] == RewardConfig().epsilon
+    row = result["evaluations"][0]
+    assert (row["split"], row["step"], row["samples"], row["problems"]) == ("base", None, 40, 10)
+    assert row["jsd"] == pytest.approx(0.0, abs=1e-12)
+    assert row["pass@1"] == 0.5
+    assert (tmp_path / "base.evaluation.png").read_bytes().startswith(b"\x89PNG")
+    printed = capsys.readouterr().out
+    assert "n = 40" in printed
+    assert printed.endswith(f"{tmp_path / 'base.metrics.json'}\n{tmp_path / 'base.evaluation.png'}\n")
+
+
+def test_a_run_s_own_dump_gives_the_same_numbers_as_a_file_for_each_split(tmp_path: Path) -> None:
+    lines = [line | {"split": "even" if i % 2 else "odd", "step": 3} for i, line in enumerate(generated("abcc"))]
+    assert evaluate(write(tmp_path / "3.jsonl", lines)) == 0
+    rows = json.loads((tmp_path / "3.metrics.json").read_text())["evaluations"]
+    assert [(row["split"], row["samples"]) for row in rows] == [("even", 20), ("odd", 20)]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"category": "a", "correct": True}, "neither 'uid' nor 'problem'"),
+        ({"uid": "p_0_0", "correct": True}, "no 'category'"),
+        ({"uid": "p_0_0", "category": "a"}, "no 'correct'"),
+        (LINE | {"uid": "p"}, "uid 'p' is not PROBLEM_SESSION_OUTPUT: give the problem's name as 'problem'"),
+        (LINE | {"uid": "p_x_0"}, "is not PROBLEM_SESSION_OUTPUT"),
+        (LINE | {"uid": "p_0_x"}, "is not PROBLEM_SESSION_OUTPUT"),
+        (LINE | {"uid": 7}, "uid 7 is not PROBLEM_SESSION_OUTPUT"),
+        (LINE | {"problem": None}, "problem None is neither a string nor a number"),
+        (LINE | {"category": "z"}, "category 'z' is not declared"),
+        (LINE | {"category": 1}, "category 1 is not a string"),
+        (LINE | {"correct": "yes"}, "correct 'yes' is no verdict"),
+    ],
+)
+def test_a_bad_line_is_named_with_its_number_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: dict[str, Any], message: str
+) -> None:
+    path = write(tmp_path / "r.jsonl", [LINE, line])
+    assert evaluate(path) == 2
+    error = capsys.readouterr().err
+    assert f"{path}, line 2: " in error
+    assert message in error
+    assert [file.name for file in tmp_path.iterdir()] == ["r.jsonl"]
+
+
+def test_a_file_needs_categories_and_target_and_a_run_has_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "r.jsonl", [LINE])
+    assert evaluate(path, "--target", "peak") == 2
+    assert "responses in a file need --categories and --target" in capsys.readouterr().err
+    assert evaluate(tmp_path) == 2
+    assert "has its own categories and target" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate(tmp_path / "none.jsonl") == 2
+    assert "No such file" in capsys.readouterr().err

@@ -1,0 +1,166 @@
+"""All numbers of one set of responses: the right samples in the right sums, and None where there is nothing."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from madrl.evaluation.metrics import jsd_floor
+from madrl.evaluation.samples import score_samples
+from madrl.targets import uniform
+
+HALVES = np.array([0.5, 0.5, 0.0])
+
+
+def responses(problem: str, categories: Sequence[str | None], correct: bool | None = True) -> list[dict[str, Any]]:
+    return [{"uid": f"{problem}_{i}_0", "category": c, "correct": correct} for i, c in enumerate(categories)]
+
+
+def scored(samples: Sequence[dict[str, Any]], epsilon: float = 0.001) -> dict[str, Any]:
+    return score_samples(samples, "abc", HALVES, epsilon)
+
+
+def test_pooled_shares_on_the_target_do_not_hide_collapsed_prompts() -> None:
+    collapsed = scored([s for i in range(40) for s in responses(f"p{i}", "aaaa" if i % 2 else "bbbb")])
+    varied = scored([s for i in range(40) for s in responses(f"p{i}", "abab")])
+    assert collapsed["jsd"] == varied["jsd"] == pytest.approx(0.0, abs=1e-12)
+    # One prompt all a: (1 - 1/2)^2 + (1/2)^2 = 1/2 = 1 - (1/4 + 1/4).
+    assert collapsed["per_prompt"]["distance"] == collapsed["per_prompt"]["collapsed"] == 0.5
+    # 2 and 2: 2/12 + 2/12 - 1/2 - 1/2 + 1/2 = -1/6: evener than independent draws
+    assert varied["per_prompt"]["distance"] == pytest.approx(-1 / 6)
+    assert (collapsed["single_category_prompts"], varied["single_category_prompts"]) == (1.0, 0.0)
+
+
+def test_the_verdict_is_the_jsd_against_the_floor_at_the_on_support_count() -> None:
+    near = scored([s for i in range(20) for s in responses(f"p{i}", ["a", "a", "b", "b", None])])
+    far = scored([s for i in range(20) for s in responses(f"p{i}", ["a", "a", "a", "b", None])])
+    floor = jsd_floor(HALVES, 80)
+    assert (near["on_support"], near["floor"], near["floor_p95"]) == (80, floor.mean, floor.p95)
+    assert near["resolved"] is False
+    # Shares 3/4 and 1/4: JSD 0.0338, far above some 2 / (8 x 80) = 0.003.
+    assert far["resolved"] is True
+    assert far["jsd_interval"][0] > floor.p95
+
+
+def test_a_jsd_between_the_floor_s_mean_and_its_percentile_is_not_resolved() -> None:
+    # 45 a of 80: JSD 0.0020; the floor is 1 / (8 x 80) = 0.0016 in the mean, and 3.84 / 640 = 0.0060 at 95 %.
+    row = scored([s for i in range(20) for s in responses(f"p{i}", "aaab" if i < 5 else "aabb")])
+    assert row["floor"] < row["jsd"] < row["floor_p95"]
+    assert row["resolved"] is False
+
+
+def test_the_interval_of_the_per_prompt_distance_is_the_textbook_s_over_prompts_with_two_responses() -> None:
+    # Collapsed prompts at 1/2, evenly split ones at 0 - 1/2 - 1/2 + 1/2 = -1/2; those with one response do not count.
+    pairs = [s for i in range(200) for s in responses(f"p{i}", "aa" if i < 100 else "ab")]
+    row = scored(pairs + [s for i in range(50) for s in responses(f"q{i}", ["a", None])])
+    per_prompt = row["per_prompt"]
+    assert (per_prompt["distance"], per_prompt["problems"]) == (0.0, 200)
+    # 0 +- 1.96 x 1/2 / sqrt(200) = 0.069
+    assert per_prompt["interval"] == pytest.approx([-0.069, 0.069], abs=0.006)
+
+
+def test_a_mix_that_is_off_by_a_few_collapsed_problems_is_resolved_but_not_over_problems_like_these() -> None:
+    # 13 of 20 problems in a: shares 0.65 and 0.35, 2.7 standard errors of 80 independent responses from the target
+    # (0.15 / sqrt(1/4 / 80)), and 1.3 of 20.
+    row = scored([s for i in range(20) for s in responses(f"p{i}", "aaaa" if i < 13 else "bbbb")])
+    assert row["effective_on_support"] == pytest.approx(19)
+    assert row["resolved"] is True
+    assert row["jsd"] < row["floor_p95_effective"]
+    assert row["jsd_interval"][0] == 0.0
+
+
+def test_divergences_that_are_infinite_are_null_and_named() -> None:
+    row = scored(responses("p", "aac") + responses("q", "aaa"), epsilon=0.03)
+    assert row["fkl"] is None
+    assert row["infinite"] == ["fkl"]
+    # shares 5/6 and 1/6 in c; smoothed target 0.495 and 0.01: 5/6 log(0.8333 / 0.495) + 1/6 log(0.16667 / 0.01)
+    assert row["rkl"] == pytest.approx(0.90297, abs=1e-5)
+    # 1/2 [(1/3)^2 + (1/2)^2 + (1/6)^2] = 7/36
+    assert row["l2"] == pytest.approx(7 / 36)
+
+
+def test_accuracy_in_a_category_is_reported_from_thirty_judged_responses_on() -> None:
+    def with_unjudged(unjudged: int) -> dict[str, Any]:
+        samples = [s for i in range(8) for s in responses(f"p{i}", "aaaa", correct=i < 4)]
+        for sample in samples[:unjudged]:
+            sample["correct"] = None
+        found: dict[str, Any] = scored(samples)["by_category"]["a"]
+        return found
+
+    enough = with_unjudged(2)
+    assert (enough["count"], enough["judged"], enough["pass@1"]) == (32, 30, pytest.approx(14 / 30))
+    too_few = with_unjudged(3)
+    assert (too_few["count"], too_few["judged"], too_few["pass@1"]) == (32, 29, None)
+
+
+def test_rates_and_pass_at_1_worked_by_hand() -> None:
+    samples = responses("p", "abab") + responses("q", ["a", "b", None, None], correct=False)
+    samples[4]["correct"] = None
+    row = scored(samples)
+    assert (row["samples"], row["problems"], row["on_support"]) == (8, 2, 6)
+    assert (row["off_support"], row["unjudged"]) == (0.25, 0.125)
+    assert row["pass@1"] == pytest.approx(4 / 7)
+    # resamples of two problems: p p (4 of 4), p q (4 of 7), q q (0 of 3)
+    assert row["pass@1_interval"] == [0.0, 1.0]
+
+
+def test_unjudged_responses_are_not_wrong_in_any_resample() -> None:
+    row = scored([s | {"correct": s["correct"] or None} for s in responses("p", "ab") + responses("q", "ab", False)])
+    assert (row["pass@1"], row["pass@1_interval"], row["unjudged"]) == (1.0, [1.0, 1.0], 0.5)
+
+
+def test_only_the_last_output_of_a_session_counts() -> None:
+    samples = responses("p_with_underscores", "ab")
+    samples.append(samples[0] | {"uid": "p_with_underscores_0_1", "category": "c"})
+    samples += responses("p_with_another_name", "b")
+    row = scored(samples)
+    assert (row["samples"], row["problems"]) == (3, 2)
+    assert [row["by_category"][name]["count"] for name in "abc"] == [0, 2, 1]
+
+
+def test_a_problem_s_own_name_stands_in_for_veRL_s_uid() -> None:  # noqa: N802
+    by_uid = [s for i in range(9) for s in responses(f"p{i}", "abc"[i % 3] * 2 + "a")]
+    by_problem = [{"problem": s["uid"][:2], "category": s["category"], "correct": s["correct"]} for s in by_uid]
+    assert scored(by_problem) == scored(by_uid)
+
+
+def test_one_problem_has_numbers_but_no_interval() -> None:
+    row = scored(responses("p", "aabb"))
+    assert row["jsd"] == pytest.approx(0.0, abs=1e-12)
+    assert row["per_prompt"]["distance"] == pytest.approx(-1 / 6)
+    intervals = [row["jsd_interval"], row["pass@1_interval"], row["per_prompt"]["interval"]]
+    assert intervals + [row["by_category"][name]["share_interval"] for name in "abc"] == [None] * 6
+    assert row["effective_on_support"] is None
+
+
+def test_responses_that_are_all_off_support_have_no_fit() -> None:
+    row = scored(responses("p", [None, None]) + responses("q", [None]))
+    fit = ("l2", "fkl", "rkl", "jsd", "jsd_interval", "floor", "floor_p95", "resolved", "effective_on_support")
+    assert [row[key] for key in fit] == [None] * len(fit)
+    assert (row["off_support"], row["infinite"], row["per_prompt"]["distance"]) == (1.0, [], None)
+    assert row["by_category"]["a"]["share"] is None
+
+
+lines = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c", None]), st.sampled_from([True, False, None])),
+    min_size=1,
+    max_size=20,
+)
+
+
+@settings(deadline=None, max_examples=12)
+@given(lines, st.randoms(use_true_random=False))
+def test_any_responses_give_plain_json_and_their_order_within_a_problem_does_not_matter(
+    drawn: list[tuple[int, str | None, bool | None]], random: Any
+) -> None:
+    samples = [{"problem": p, "category": c, "correct": v} for p, c, v in drawn]
+    row = score_samples(samples, "abc", uniform(3), 0.001)
+    assert json.loads(json.dumps(row, allow_nan=False)) == row
+    # Problems stay in their order, as the resamples draw them by it.
+    first_seen = list(dict.fromkeys(s["problem"] for s in samples))
+    shuffled = sorted(random.sample(samples, len(samples)), key=lambda s: first_seen.index(s["problem"]))
+    assert json.dumps(score_samples(shuffled, "abc", uniform(3), 0.001)) == json.dumps(row)
