@@ -42,3 +42,10 @@ def group_frequency(indices: NDArray[np.int64], n_categories: int) -> NDArray[np
     if indices.size == 0:
         raise MadrlError("an empty group has no frequencies: at least one response must have arrived")
     return category_counts(indices, n_categories) / indices.size
+
+
+def on_support_frequency(indices: NDArray[np.int64], n_categories: int) -> NDArray[np.float64]:
+    """n_c / n with n the on-support responses only, shape (K,): sums to 1. GAPO's denominator; NaN when n is 0."""
+    counts = category_counts(indices, n_categories)
+    n = counts.sum()
+    return counts / n if n else np.full(n_categories, np.nan)

@@ -47,9 +47,11 @@ def rescore_file(
         categories: the declared categories, in the order of ``target``.
         target: p*, shape (K,), unsmoothed.
 
-    Raises MadrlError that names file and line for the first bad line, for a file with no lines, and for an
-    ``out_path`` that cannot be written; OSError for an ``in_path`` that cannot be read.
+    Raises MadrlError that names file and line for the first bad line, for a file with no lines, for an ``out_path``
+    that cannot be written, and for a target that the reward's form does not have; OSError for an ``in_path`` that
+    cannot be read.
     """
+    config.check_target(target)
     destination = writable(Path(out_path))
     rows = list(read_responses(Path(in_path), lambda row: _check_row(row, categories)))
     groups: dict[str, list[dict[str, Any]]] = {}

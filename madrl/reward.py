@@ -3,8 +3,15 @@
     additive   alpha * correct + (1 - alpha) * r_div       paper, equation "additive"
     gated      correct * (1 + lambda_g * r_div)            paper, equation "gated"
     rlvr       correct                                     the correctness-only control
+    gapo       alpha * correct + (1 - alpha) * r_gapo      the GAPO baseline, uniform target only
 
-``r_div`` is the Table 1 reward of the response's own category at the group's empirical frequencies.
+``r_div`` is the Table 1 reward of the response's own category at the group's empirical frequencies. ``r_gapo`` is the
+reward of Anschel et al. 2025 (paper, section "GAPO and the Squared-L2 Objective"), with v_c = n_c / (valid responses):
+
+    r_gapo     1 - (v_c - 1/K) for a valid (on-support) response, -1 for an invalid one
+
+GAPO has no task reward: a valid response is as good as correct there. Where there is one we mix it in as the additive
+form does, so that the two differ in nothing but the distributional term.
 """
 
 from collections.abc import Sequence
@@ -15,15 +22,23 @@ from numpy.typing import NDArray
 
 from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
-from madrl.frequency import OFF_SUPPORT, group_frequency
+from madrl.frequency import OFF_SUPPORT, group_frequency, on_support_frequency
 from madrl.rollout import GroupScore
 from madrl.targets import smooth
 
-FORMS = ("additive", "gated", "rlvr")
+FORMS = ("additive", "gated", "rlvr", "gapo")
 
 OFF_SUPPORT_REWARD = -1.0
 """An off-support response earns min(OFF_SUPPORT_REWARD, the group's lowest in-support r_div): it must never pay
 better to leave the declared categories than to answer in an excluded one (log(eps/K/q) is about -8 under RKL)."""
+
+GAPO_VALID = 1.0
+"""What GAPO adds to every valid response. The paper leaves it out (equation "gapo-reward-main") because all responses
+share it when all are valid, and then it changes no advantage. Beside an invalid response it does: it puts the lowest
+valid reward, 1/K in a group of one category, above -1 by 1 + 1/K; without it, by 1/K."""
+
+GAPO_INVALID = -1.0
+"""What GAPO gives an invalid response."""
 
 EQUAL_REWARD_TOLERANCE = 1e-6
 """Rewards closer than this are equal: the spread is float residue, which GRPO's division by the standard deviation
@@ -34,16 +49,21 @@ EXACT_REWARD_STEP = 2.0**-10
 so that the group's mean is the reward itself and every advantage is exactly zero."""
 
 
+UNIFORM_TOLERANCE = 1e-9
+"""Target shares closer than this are equal: normalising equal weights leaves float residue."""
+
+
 @dataclass(frozen=True)
 class RewardConfig:
     """How a group is rewarded. The defaults are the paper's, and ours where the paper is silent."""
 
     divergence: str = "rkl"
-    """A key of DIVERGENCES."""
+    """A key of DIVERGENCES. The rlvr form only reports it, the gapo form has its own."""
     form: str = "additive"
     """One of FORMS."""
     alpha: float = 0.7
-    """Weight of correctness in the additive form, in [0, 1]. The paper uses 0.90, 0.80, 0.70, 0.55; SYNTHETIC 0."""
+    """Weight of correctness in the additive and gapo forms, in [0, 1]. The paper uses 0.90, 0.80, 0.70, 0.55;
+    SYNTHETIC 0."""
     lambda_g: float = 1.0
     """Strength of the distributional term in the gated form, in [0, 1e6]. The paper does not give it."""
     epsilon: float = 1e-3
@@ -58,6 +78,15 @@ class RewardConfig:
         self._check("alpha", 0.0, 1.0, "it is the weight of correctness")
         self._check("lambda_g", 0.0, 1e6, "1 is the default")
         self._check("epsilon", 1e-12, 0.999, "0.001 is the default")
+
+    def check_target(self, target: NDArray[np.float64]) -> None:
+        """Raises MadrlError when this reward cannot be trained towards ``target``, shape (K,)."""
+        if self.form == "gapo" and np.ptp(target) > UNIFORM_TOLERANCE:
+            weights = ", ".join(f"{weight:.3g}" for weight in target)
+            raise MadrlError(
+                f"reward form 'gapo' with target ({weights}): GAPO has no other target than uniform; use "
+                "target=uniform, or form=additive with divergence=l2, its generalisation to any target"
+            )
 
     def _check(self, name: str, low: float, high: float, hint: str) -> None:
         value = getattr(self, name)
@@ -76,21 +105,26 @@ def score_group(
     Args:
         indices: category of each response, shape (G,), OFF_SUPPORT where it has none (``category_indices``).
         correct: verdict of each response; None means unjudged.
-        target: p*, shape (K,), unsmoothed.
+        target: p*, shape (K,), unsmoothed; ``config.check_target`` holds for it.
         config: the reward's form and parameters.
 
     An unjudged response takes the mean correctness of the judged ones in its group, 0 when none was judged. When
     every response earns the same, the rewards are rounded to an exactly representable number (EXACT_REWARD_STEP).
+    Whatever the form, a group in one category, or with nothing on-support, is taught nothing about the distribution:
+    its distributional terms are all equal, and what is left is correctness.
 
     Raises MadrlError for an empty group or lengths that differ.
     """
     if len(correct) != indices.size:
         raise MadrlError(f"{indices.size} categories but {len(correct)} verdicts: a group needs one of each")
     frequency = group_frequency(indices, target.size)
-    divergence_reward = _divergence_reward(indices, frequency, target, config)
+    if config.form == "gapo":
+        divergence_reward = _gapo_reward(indices, target.size)
+    else:
+        divergence_reward = _divergence_reward(indices, frequency, target, config)
     correctness = _correctness(correct)
 
-    if config.form == "additive":
+    if config.form in ("additive", "gapo"):
         reward = config.alpha * correctness + (1.0 - config.alpha) * divergence_reward
     elif config.form == "gated":
         reward = correctness * (1.0 + config.lambda_g * divergence_reward)
@@ -114,6 +148,18 @@ def _divergence_reward(
     if on_support.any():
         rewards[on_support] = by_category[indices[on_support]]
         rewards[~on_support] = min(OFF_SUPPORT_REWARD, float(rewards[on_support].min()))
+    return rewards
+
+
+def _gapo_reward(indices: NDArray[np.int64], n_categories: int) -> NDArray[np.float64]:
+    """r_gapo of each response, shape (G,): in [1/K, 1 + 1/K) when valid, GAPO_INVALID when not.
+
+    The frequency is of the valid responses, however few: a lone one has v = 1 and earns 1/K, whatever its category.
+    """
+    on_support = indices != OFF_SUPPORT
+    frequency = on_support_frequency(indices, n_categories)
+    rewards = np.full(indices.size, GAPO_INVALID)
+    rewards[on_support] = GAPO_VALID - (frequency[indices[on_support]] - 1.0 / n_categories)
     return rewards
 
 

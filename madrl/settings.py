@@ -38,12 +38,15 @@ class Settings:
         rate = node["max_unjudged_rate"]
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0.0 <= rate <= 1.0:
             raise MadrlError(f"madrl.max_unjudged_rate={rate!r} is not a number in [0, 1]")
+        target = resolve_target(node["target"], categories)
+        reward = RewardConfig(**node["reward"])
+        reward.check_target(target)
         return cls(
             categories=categories,
-            target=resolve_target(node["target"], categories),
+            target=target,
             classifier=str(node["classifier"]),
             verifier=str(node["verifier"]),
-            reward=RewardConfig(**node["reward"]),
+            reward=reward,
             max_unjudged_rate=float(rate),
         )
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from madrl.errors import MadrlError
-from madrl.frequency import OFF_SUPPORT, category_counts, category_indices, group_frequency
+from madrl.frequency import OFF_SUPPORT, category_counts, category_indices, group_frequency, on_support_frequency
 
 groups = st.lists(st.integers(OFF_SUPPORT, 3), min_size=1, max_size=40).map(lambda g: np.array(g, dtype=np.int64))
 
@@ -38,6 +38,12 @@ def test_an_off_support_response_counts_in_the_denominator_only() -> None:
 
 def test_a_group_with_nothing_on_support_has_frequency_zero_everywhere() -> None:
     np.testing.assert_array_equal(group_frequency(np.array([OFF_SUPPORT, OFF_SUPPORT]), 3), [0, 0, 0])
+
+
+def test_gapo_s_denominator_counts_the_on_support_responses_only() -> None:
+    indices = np.array([0, 0, 2, OFF_SUPPORT])
+    np.testing.assert_allclose(on_support_frequency(indices, 3), [2 / 3, 0, 1 / 3])  # of 3, not of 4
+    assert np.isnan(on_support_frequency(np.array([OFF_SUPPORT]), 3)).all()
 
 
 def test_an_empty_group_is_refused() -> None:

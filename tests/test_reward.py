@@ -1,8 +1,9 @@
-"""The whole reward of one group: the three forms, off-support and unjudged responses, degenerate groups."""
+"""The whole reward of one group: the four forms, off-support and unjudged responses, degenerate groups."""
 
 import dataclasses
 from collections.abc import Callable
 from math import log
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
 from madrl.frequency import OFF_SUPPORT
+from madrl.rescore import rescore_file
 from madrl.reward import EXACT_REWARD_STEP, FORMS, OFF_SUPPORT_REWARD, RewardConfig, score_group
 from madrl.targets import peak, smooth, uniform
 
@@ -72,6 +74,9 @@ def test_the_divergence_reward_is_that_of_the_response_s_own_category(divergence
         # 1 - 2/4, 0, 1 + 2/4, 1 - 2
         (RewardConfig("l2", "gated", lambda_g=2.0), [0.5, 0.0, 1.5, -1.0]),
         (RewardConfig("l2", "rlvr"), [1.0, 0.0, 1.0, 1.0]),
+        # Three valid: v = (2/3, 1/3), so r_gapo = 1 - (2/3 - 1/3) = 2/3 twice and 1 - (1/3 - 1/3) = 1; invalid -1.
+        # 0.6 + 0.4 (2/3), 0.4 (2/3), 0.6 + 0.4, 0.6 - 0.4
+        (RewardConfig("l2", "gapo", alpha=0.6), [0.6 + 0.8 / 3, 0.8 / 3, 1.0, 0.2]),
     ],
 )
 def test_each_form_combines_correctness_and_divergence_as_worked_by_hand(
@@ -94,6 +99,61 @@ def test_l2_with_a_uniform_target_is_gapo_s_frequency_reward_up_to_a_constant(in
     score = score_group(indices, [True] * indices.size, uniform(K), RewardConfig("l2"))
     gapo = np.array([-np.mean(indices == category) for category in indices])  # a category's share, as a penalty
     np.testing.assert_allclose(score.divergence_reward - gapo, 1 / K, atol=1e-15)
+
+
+valid_groups = st.lists(st.integers(0, K - 1), min_size=1, max_size=64).map(lambda g: np.array(g, dtype=np.int64))
+
+
+@given(indices=valid_groups, alpha=st.floats(0, 1), random=st.randoms(use_true_random=False))
+def test_gapo_teaches_what_l2_does_when_every_response_is_valid(
+    indices: NDArray[np.int64], alpha: float, random: Random
+) -> None:
+    correct = [random.choice([True, False, None]) for _ in indices]
+    gapo = score_group(indices, correct, uniform(K), RewardConfig("rkl", "gapo", alpha=alpha))
+    l2 = score_group(indices, correct, uniform(K), RewardConfig("l2", "additive", alpha=alpha))
+    np.testing.assert_allclose(gapo.divergence_reward, l2.divergence_reward + 1, atol=1e-12)
+    np.testing.assert_allclose(gapo.reward - gapo.reward.mean(), l2.reward - l2.reward.mean(), atol=1e-6)
+
+
+@given(indices=valid_groups, invalid=st.integers(1, 16))
+def test_under_gapo_an_invalid_response_costs_itself_and_changes_nothing_for_the_valid_ones(
+    indices: NDArray[np.int64], invalid: int
+) -> None:
+    config = RewardConfig(form="gapo", alpha=0.0)
+    alone = score_group(indices, [True] * indices.size, uniform(K), config).divergence_reward
+    mixed = score_group(
+        np.append(indices, np.full(invalid, OFF_SUPPORT)), [True] * (indices.size + invalid), uniform(K), config
+    ).divergence_reward
+    np.testing.assert_array_equal(mixed[: indices.size], alone)
+    np.testing.assert_array_equal(mixed[indices.size :], -1.0)
+    assert mixed[: indices.size].min() >= 1 / K - 1e-12
+
+
+def test_the_only_valid_response_of_a_gapo_group_earns_one_kth_whatever_its_category() -> None:
+    for category in range(K):
+        indices = np.array([OFF_SUPPORT, category, OFF_SUPPORT])
+        earned = score_group(indices, [True] * 3, uniform(K), RewardConfig(form="gapo")).divergence_reward
+        np.testing.assert_allclose(earned, [-1, 1 / K, -1])
+
+
+@pytest.mark.parametrize("target", [peak(K), np.array([0.2, 0.2, 0.2, 0.2001, 0.1999])])
+def test_gapo_refuses_every_target_but_uniform(target: NDArray[np.float64]) -> None:
+    with pytest.raises(MadrlError, match=r"GAPO has no other target than uniform; use target=uniform"):
+        RewardConfig(form="gapo").check_target(target)
+    RewardConfig(form="additive").check_target(target)
+
+
+def test_equal_weights_are_uniform_to_gapo_whatever_they_sum_to() -> None:
+    for n_categories in range(1, 50):
+        weights = np.full(n_categories, 0.1)
+        RewardConfig(form="gapo").check_target(weights / weights.sum())
+
+
+def test_rescoring_with_gapo_towards_another_target_is_refused_before_the_file_is_read(tmp_path: Path) -> None:
+    with pytest.raises(MadrlError, match=r"reward form 'gapo' with target \(0.25, 0.75\)"):
+        rescore_file(
+            tmp_path / "none.jsonl", tmp_path / "out.jsonl", "ab", np.array([0.25, 0.75]), RewardConfig(form="gapo")
+        )
 
 
 @every_divergence
@@ -142,8 +202,8 @@ def test_the_correctness_term_of_an_off_support_response_stays(form: str) -> Non
     config = RewardConfig("l2", form, alpha=0.6, lambda_g=0.5)
     right = score_group(FOUR, [True, False, True, True], FOUR_TARGET, config).reward[3]
     wrong = score_group(FOUR, [True, False, True, False], FOUR_TARGET, config).reward[3]
-    # additive 0.6 (1 - 0);  gated 1 - 0.5 against 0;  rlvr 1 against 0
-    assert right - wrong == pytest.approx({"additive": 0.6, "gated": 0.5, "rlvr": 1.0}[form])
+    # additive and gapo 0.6 (1 - 0);  gated 1 - 0.5 against 0;  rlvr 1 against 0
+    assert right - wrong == pytest.approx({"additive": 0.6, "gated": 0.5, "rlvr": 1.0, "gapo": 0.6}[form])
 
 
 def test_an_unjudged_response_takes_the_mean_correctness_of_the_judged_ones() -> None:
@@ -210,6 +270,15 @@ def test_a_group_with_nothing_on_support_earns_minus_one_each(divergence: str) -
     score = score_group(np.full(4, OFF_SUPPORT), [True, False, True, None], peak(K), RewardConfig(divergence))
     np.testing.assert_array_equal(score.divergence_reward, [-1, -1, -1, -1])
     np.testing.assert_array_equal(score.frequency, np.zeros(K))
+
+
+@pytest.mark.parametrize("indices", [[OFF_SUPPORT] * 16, [2] * 16])
+def test_a_gapo_group_without_two_kinds_of_response_moves_nothing(indices: list[int]) -> None:
+    config = RewardConfig(form="gapo", alpha=0.55)
+    score = score_group(np.array(indices), [True] * len(indices), uniform(K), config)
+    # 0.55 - 0.45 = 0.1 each, and 0.55 + 0.45/5 = 0.64 each
+    np.testing.assert_allclose(score.reward, 0.1 if indices[0] == OFF_SUPPORT else 0.64, atol=EXACT_REWARD_STEP / 2)
+    np.testing.assert_array_equal(_advantage_summed_in_turn(score.reward), np.zeros(16))
 
 
 def test_a_group_in_which_nothing_was_judged_has_correctness_zero() -> None:
@@ -320,7 +389,7 @@ def test_rewards_that_truly_differ_are_not_rounded() -> None:
     ("wrong", "message"),
     [
         ({"divergence": "kl"}, r"unknown divergence 'kl': use one of \['fkl', 'jsd', 'l2', 'rkl'\]"),
-        ({"form": "mixed"}, r"unknown reward form 'mixed': use one of \['additive', 'gated', 'rlvr'\]"),
+        ({"form": "mixed"}, r"unknown reward form 'mixed': use one of \['additive', 'gated', 'rlvr', 'gapo'\]"),
         ({"alpha": 2.0}, r"alpha=2.0 is not a number in \[0, 1\]"),
         ({"alpha": -0.1}, r"alpha=-0.1 is not a number in \[0, 1\]"),
         ({"alpha": float("nan")}, r"alpha=nan is not a number in \[0, 1\]"),

@@ -25,6 +25,8 @@ from madrl.errors import MadrlError
 from madrl.files import locked, replacing
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
+from madrl.settings import Settings
+from madrl.trainer.alarm_messages import AlarmMessages
 from madrl.trainer.compose import compose
 from madrl.trainer.process import hydra_value, run_logged
 from madrl.trainer.progress import progress_of
@@ -60,7 +62,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
         if run.checkpoint_step() < total:
             with _attempt(run, facts, overrides) as number:
                 metrics = run.attempt_metrics(number)
-                with progress_of(metrics, total) as show:
+                with progress_of(metrics, total, _alarm_messages(run, config)) as show:
                     _run_verl(run, config, [], {"VERL_FILE_LOGGER_PATH": str(metrics)}, show)
                 reached = last_step(metrics)
                 if reached < total:
@@ -85,6 +87,14 @@ def validate_holdout(run_root: str) -> None:
     config: Any = OmegaConf.load(run.config)
     with locked(run.lock, f"{run.root} is being trained by another process: wait for it to end"):
         _validate(run, config, f"{config.paths.data}/holdout.parquet", run.holdout)
+
+
+def _alarm_messages(run: RunFolder, config: DictConfig) -> AlarmMessages:
+    """The alarms of the attempt that starts, with what the run's earlier attempts saw."""
+    settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
+    messages = AlarmMessages(settings, config.data.train_batch_size, config.actor_rollout_ref.rollout.n)
+    messages.health.replay(run.history(), before=run.checkpoint_step() + 1)
+    return messages
 
 
 def _validate(run: RunFolder, config: DictConfig, files: Any, folder: Path) -> None:

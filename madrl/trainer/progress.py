@@ -4,7 +4,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -13,10 +13,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 LINE_EVERY_S = 20.0
 STARTING = "starting veRL"
 
+Messages = Callable[[int, Mapping[str, float]], Sequence[str]]
+"""What there is to say about a step, given its number and metrics."""
+
 
 @contextlib.contextmanager
-def progress_of(metrics: Path, total: int) -> Iterator[Callable[[], None]]:
-    """Yields a function that shows how far ``metrics`` has come: a bar on a terminal, a line now and then elsewhere."""
+def progress_of(metrics: Path, total: int, messages: Messages = lambda step, data: ()) -> Iterator[Callable[[], None]]:
+    """Yields a function that shows how far ``metrics`` has come: a bar on a terminal, a line now and then elsewhere.
+
+    What ``messages`` says of a step is printed above the bar, each on a line of its own.
+    """
     console = Console(stderr=True)
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
     columns += [TextColumn("eta"), TimeRemainingColumn()]
@@ -37,6 +43,8 @@ def progress_of(metrics: Path, total: int) -> Iterator[Callable[[], None]]:
                     return
                 offset += len(line)
                 record = json.loads(line)
+                for message in messages(record["step"], record["data"]):
+                    console.print(message, style="yellow", soft_wrap=True, markup=False, highlight=False)
                 progress.update(task, completed=record["step"], description=_headline(record["data"]))
                 if not console.is_terminal and due():
                     print(f"  step {record['step']}/{total}  {_headline(record['data'])}", file=sys.stderr)

@@ -4,7 +4,8 @@
     trainer.v1.sampler.custom_sampler.name=MadReplayBuffer
 
 veRL puts nothing of ``reward_extra_info`` into the training metrics; what ``sample`` returns beside the batch is the
-one way in. The same records are written to ``scores_dir/<step>.jsonl``, keyed like veRL's own rollout dump.
+one way in. The same records are written to ``scores_dir/<step>.jsonl``, keyed like veRL's own rollout dump. The alarms
+(``madrl.alarms``) are metrics from here, and text beside the progress bar.
 """
 
 import json
@@ -20,9 +21,12 @@ from omegaconf import OmegaConf
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
+from madrl.alarms import RunHealth
 from madrl.evaluation import metrics as measure
 from madrl.files import replacing
 from madrl.frequency import category_indices
+from madrl.reward import EQUAL_REWARD_TOLERANCE
+from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 from madrl.trainer.group_loop import GROUP_TIMING
 
@@ -41,7 +45,9 @@ class MadReplayBuffer(ReplayBuffer):
         options: Any = OmegaConf.to_container(OmegaConf.create(self.sampler_kwargs), resolve=True)
         self.settings = Settings.from_config(options["madrl"])
         self.group_size = {"train": int(options["group_size"]), "val": int(options["val_group_size"])}
+        self.max_response_length = int(options["max_response_length"])
         self.scores_dir = Path(options["scores_dir"])
+        self.health: RunHealth | None = None
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[KVBatchMeta, dict[str, Any]]:
         """Sample as veRL does, and measure the batch.
@@ -56,8 +62,17 @@ class MadReplayBuffer(ReplayBuffer):
             write_scores(self.scores_dir, global_steps, records)
             metrics |= batch_metrics(records, self.settings)
             metrics["mad/failed_session_rate"] = 1.0 - len(records) / expected
+            metrics |= self._alarms(global_steps, batch_size, metrics)
         check_outage(records, expected, self.settings.max_unjudged_rate, f"{partition_id} step {global_steps}")
         return batch, metrics
+
+    def _alarms(self, step: int, prompts: int, metrics: dict[str, Any]) -> dict[str, float]:
+        """The step's ``mad/alarm/`` metrics; the first step of an attempt looks up what the earlier attempts saw."""
+        if self.health is None:
+            self.health = RunHealth(self.settings, prompts, self.group_size["train"])
+            self.health.replay(RunFolder(self.scores_dir.parent).history(), before=step)
+        self.health.update(step, metrics)
+        return self.health.metrics()
 
     def _records(self, batch: KVBatchMeta) -> list[dict[str, Any]]:
         """One record per response of the batch; of a session with several outputs, the last."""
@@ -65,10 +80,13 @@ class MadReplayBuffer(ReplayBuffer):
             keys=batch.keys, partition_id=batch.partition_id, select_fields=["extra_fields", "rm_scores"]
         )
         last: dict[str, dict[str, Any]] = {}
-        for key, extra, scores in zip(batch.keys, list(fields["extra_fields"]), list(fields["rm_scores"]), strict=True):
+        columns = (batch.keys, batch.tags, list(fields["extra_fields"]), list(fields["rm_scores"]))
+        for key, tag, extra, scores in zip(*columns, strict=True):
             plain = getattr(extra, "data", extra)
             session, _, index = key.rpartition("_")
             record = {"uid": session.rpartition("_")[0], "session": session, "key": key, "index": int(index)}
+            # veRL's response_length/clip_ratio compares with the batch's longest response, not with the limit.
+            record["truncated"] = tag["response_len"] >= self.max_response_length
             record |= {"reward": float(scores.sum()), **plain["reward_extra_info"], **plain.get(GROUP_TIMING, {})}
             if session not in last or last[session]["index"] < record["index"]:
                 last[session] = record
@@ -105,10 +123,12 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     by_group = [category_indices([r["category"] for r in group], names) for group in groups.values()]
     correct = [None if r["correct"] is None else bool(r["correct"]) for r in records]
     divergence = [r["divergence_reward"] for r in records]
+    group_rewards = [[r["reward"] for r in group] for group in groups.values()]
     per_prompt = [measure.jsd_to_target(settings.target, group) for group in by_group]
     found = {
         "jsd": measure.jsd_to_target(settings.target, indices),
         "jsd_per_prompt": _mean([jsd for jsd in per_prompt if jsd is not None]),
+        "truncated_rate": _mean([r["truncated"] for r in records]),
         "off_support_rate": measure.off_support_rate(indices),
         "unjudged_rate": measure.unjudged_rate(correct),
         "single_category_group_rate": measure.single_category_rate(by_group),
@@ -117,7 +137,9 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
         "divergence_reward/mean": _mean(divergence),
         "divergence_reward/std": float(np.std(divergence)),
         "reward/mean": _mean([r["reward"] for r in records]),
-        "reward/std_within_group": _mean([float(np.std([r["reward"] for r in g])) for g in groups.values()]),
+        "reward/std_within_group": _mean([float(np.std(rewards)) for rewards in group_rewards]),
+        # GRPO divides by a group's deviation: a small one teaches as much as a large one, and none teaches nothing.
+        "equal_reward_group_rate": _mean([max(r) - min(r) <= EQUAL_REWARD_TOLERANCE for r in group_rewards]),
     }
     found |= {f"share/{n}": float(s) for n, s in zip(names, measure.shares(indices, len(names)), strict=True)}
     if settings.reward.form == "gated":

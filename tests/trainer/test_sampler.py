@@ -1,12 +1,14 @@
 """The training metrics and the outage limit, on score records as the reward stage writes them."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from madrl.settings import Settings
-from madrl.trainer.sampler import batch_metrics, check_outage
+from madrl.trainer.sampler import MadReplayBuffer, batch_metrics, check_outage
 
 
 def settings(**changes: Any) -> Settings:
@@ -22,7 +24,9 @@ def settings(**changes: Any) -> Settings:
     return Settings.from_config(node)
 
 
-def record(uid: str, category: str | None, correct: float | None = 1.0, divergence: float = 0.0) -> dict[str, Any]:
+def record(
+    uid: str, category: str | None, correct: float | None = 1.0, divergence: float = 0.0, truncated: bool = False
+) -> dict[str, Any]:
     return {
         "uid": uid,
         "category": category,
@@ -32,6 +36,7 @@ def record(uid: str, category: str | None, correct: float | None = 1.0, divergen
         "reward": divergence,
         "reason": "the judge is down" if correct is None else "",
         "queued": 3,
+        "truncated": truncated,
     }
 
 
@@ -50,6 +55,34 @@ def test_the_metrics_of_a_batch_worked_by_hand() -> None:
     # per prompt: both groups are all of one category, 0.2158 each
     assert metrics["mad/jsd_per_prompt"] == pytest.approx(0.21576, abs=1e-5)
     assert metrics["mad/reward_queue/max"] == 3
+
+
+def test_groups_that_teach_nothing_are_those_whose_responses_all_earn_the_same() -> None:
+    records = [record("p", "a", divergence=-0.5)] * 4 + [record("q", "a", divergence=r) for r in (0.3, 0.3, 0.301)]
+    metrics = batch_metrics(records, settings())
+    assert metrics["mad/equal_reward_group_rate"] == 0.5, "p; q differs, if only by a little"
+    assert metrics["mad/reward/std_within_group"] == pytest.approx(0.00047 / 2, abs=1e-5)
+
+
+def test_the_rate_of_responses_that_were_cut_is_of_all_responses() -> None:
+    records = [record("p", "a", truncated=True), record("p", None, truncated=True), record("q", "b"), record("q", "a")]
+    assert batch_metrics(records, settings())["mad/truncated_rate"] == 0.5
+
+
+def test_a_response_is_truncated_when_it_is_as_long_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = {
+        "extra_fields": [{"reward_extra_info": {"category": "a"}}] * 3,
+        "rm_scores": [np.array([0.0, 0.5])] * 3,
+    }
+    monkeypatch.setattr("madrl.trainer.sampler.tq.kv_batch_get", lambda **_: fields)
+    buffer = MadReplayBuffer.__new__(MadReplayBuffer)  # its own state, without veRL's
+    buffer.max_response_length = 64
+    batch = SimpleNamespace(
+        keys=["p_0_0", "p_1_0", "p_1_1"], tags=[{"response_len": n} for n in (64, 64, 63)], partition_id="train"
+    )
+    found = buffer._records(batch)
+    # Session 1 has two outputs, and its last one is not cut.
+    assert [(r["session"], r["truncated"], r["reward"]) for r in found] == [("p_0", True, 0.5), ("p_1", False, 0.5)]
 
 
 def test_what_does_not_exist_for_a_batch_is_left_out_and_never_nan() -> None:

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# The sampling temperature baseline: no training, only one model's holdout responses at several temperatures. A higher
+# one spreads the mix over everything, at the price of correctness; it cannot ask for a mix.
+#
+#   bash recipes/temperature_sweep.sh RUN                  # the last checkpoint of a run, e.g. of gsm8k_rlvr.sh
+#   TASK=gsm8k bash recipes/temperature_sweep.sh MODEL     # a model: a folder, or a name on the Hugging Face hub
+#
+# TEMPERATURES="0.6 0.8 1.0 1.2 1.4"   1.0 is the temperature of training and of every other table
+# SAMPLES=N                            responses to each problem; unset: as many as a run's holdout takes
+# OUT=DIR                              gets temperature_T.jsonl and temperature_T.metrics.json for each T; unset:
+#                                      RUN/temperatures, or outputs/temperatures/TASK
+# PROFILE=gpu|tiny, DATA=DIR           of a MODEL: the sizes, and where data_prep wrote the task (a run has its own)
+# MADRL_SANDBOX_URLS=URLS              judges programs; unset: a sandbox is started and stopped with this script
+# Killed at any time, the same command goes on where it was. Time: a run's holdout, for each temperature.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+SOURCE=${1:?name a run folder or a model}
+TEMPERATURES=${TEMPERATURES:-0.6 0.8 1.0 1.2 1.4}
+PROFILE=${PROFILE:-gpu}
+if [ "$PROFILE" = tiny ]; then STACK=cpu; fi
+. recipes/environment.sh
+bash recipes/install.sh
+PATH="$VENV/bin:$PATH"
+
+if [ -f "$SOURCE/config.yaml" ]; then
+  OUT=${OUT:-$SOURCE/temperatures}
+  mkdir -p "$OUT"
+  config=$SOURCE/config.yaml
+  step=$(cat "$SOURCE/checkpoints/latest_checkpointed_iteration.txt")
+  model=$SOURCE/merged/global_step_$step
+  if [ ! -d "$model" ]; then
+    # veRL's checkpoints are shards: put them together, and under their name only when complete.
+    rm -rf "$model.partial"
+    python -m verl.model_merger merge --backend fsdp --use_cpu_initialization \
+      --local_dir "$SOURCE/checkpoints/global_step_$step/actor" --target_dir "$model.partial"
+    mv "$model.partial" "$model"
+  fi
+else
+  : "${TASK:?a model needs TASK=gsm8k, math, code_contests, synthetic_closed or synthetic_open}"
+  OUT=${OUT:-outputs/temperatures/$TASK}
+  mkdir -p "$OUT"
+  config=$OUT/config.yaml
+  model=$SOURCE
+  madrl train --dry-run task="$TASK" profile="$PROFILE" paths.data="'${DATA:-outputs/data/$TASK}'" \
+    paths.model="'$model'" trainer.experiment_name=temperature_sweep >"$config"
+fi
+
+# setting KEY: one value of the run's config, mappings as JSON.
+setting() {
+  python -c 'import json, sys; from omegaconf import OmegaConf as O
+value = O.select(O.load(sys.argv[1]), sys.argv[2])
+value = O.to_container(value) if O.is_config(value) else value
+print(",".join(value) if isinstance(value, list) else json.dumps(value) if isinstance(value, dict) else value)' \
+    "$config" "$1"
+}
+categories=$(setting madrl.categories)
+target=$(setting madrl.target)
+verifier=$(setting madrl.verifier)
+if [ "$verifier" = code ] && [ -z "${MADRL_SANDBOX_URLS:-}" ]; then RUN=$OUT . recipes/sandbox.sh; fi
+
+for temperature in $TEMPERATURES; do
+  responses=$OUT/temperature_$temperature.jsonl
+  echo "[temperature $temperature] $model, to $responses"
+  madrl generate --model "$model" --data "$(setting paths.data)/holdout.parquet" -o "$responses" \
+    --classifier "$(setting madrl.classifier)" --verifier "$verifier" --categories "$categories" \
+    --samples "${SAMPLES:-$(setting actor_rollout_ref.rollout.val_kwargs.n)}" --temperature "$temperature" \
+    --max-response-tokens "$(setting data.max_response_length)" --seed "$(setting seed)"
+  madrl evaluate "$responses" --categories "$categories" --target "$target"
+done

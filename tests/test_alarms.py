@@ -1,0 +1,189 @@
+"""The alarms on metrics as the trainer writes them: what raises and clears each, and that noise does not."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from madrl.alarms import ALARMS, WINDOW, Metrics, RunHealth
+from madrl.frequency import OFF_SUPPORT
+from madrl.settings import Settings
+
+NAMES = ("en", "zh", "es", "hi", "fr")
+
+
+def settings(target: Any = "uniform", **changes: Any) -> Settings:
+    node = {
+        "categories": list(NAMES),
+        "target": target,
+        "classifier": "language",
+        "verifier": "math",
+        "reward": {"divergence": "rkl", "form": "additive", "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001},
+        "max_unjudged_rate": 0.2,
+    }
+    return Settings.from_config(node | changes)
+
+
+def health(target: Any = "uniform", prompts: int = 8, group_size: int = 16, **changes: Any) -> RunHealth:
+    return RunHealth(settings(target, **changes), prompts, group_size)
+
+
+def shares(*values: float) -> dict[str, float]:
+    return {f"mad/share/{name}": value for name, value in zip(NAMES, values, strict=True)}
+
+
+def feed(watched: RunHealth, metrics: Metrics, steps: int, start: int = 1) -> list[int]:
+    """The steps, of ``steps`` equal ones, after which some alarm is on."""
+    raised = []
+    for step in range(start, start + steps):
+        watched.update(step, metrics)
+        raised += [step] if watched.raised else []
+    return raised
+
+
+def on(watched: RunHealth) -> list[tuple[str, str]]:
+    return [(gauge.alarm, gauge.category) for gauge in watched.raised]
+
+
+@pytest.mark.parametrize("target", ["uniform", "peak", {"en": 98, "zh": 1, "es": 1}])
+def test_the_noise_of_a_policy_on_target_raises_nothing_in_a_thousand_steps(target: Any) -> None:
+    rng = np.random.default_rng(0)
+    watched = health(target)
+    # 2 % off-support, 1 % unjudged, 3 % truncated, 8 prompts x 16 responses.
+    chances = np.append(0.98 * settings(target).target, 0.02)
+    for step in range(1, 1001):
+        groups = rng.multinomial(16, chances, size=8)
+        counts = groups.sum(axis=0)
+        metrics = shares(*(counts[:5] / counts[:5].sum())) | {
+            "mad/off_support_rate": counts[OFF_SUPPORT] / 128,
+            "mad/single_category_group_rate": float(np.mean((groups[:, :5] == 16).any(axis=1))),
+            "mad/unjudged_rate": rng.binomial(128, 0.01) / 128,
+            "mad/failed_session_rate": 0.0,
+            "mad/equal_reward_group_rate": 0.0,
+            "mad/truncated_rate": rng.binomial(128, 0.03) / 128,
+        }
+        watched.update(step, metrics)
+        assert not watched.raised, f"step {step}: {on(watched)}"
+
+
+def test_a_category_that_vanishes_is_noticed_at_the_seventh_step() -> None:
+    watched = health()
+    feed(watched, shares(0.2, 0.2, 0.2, 0.2, 0.2), 20)
+    # Over 8 steps: 2 x 0.2 / 8 = 0.05 after six, a quarter of the target and not below; 0.2 / 8 = 0.025 after seven.
+    assert feed(watched, shares(0.25, 0.25, 0.25, 0.25, 0.0), 10, start=21) == [27, 28, 29, 30]
+    assert on(watched) == [("starved_categories", "fr")]
+
+
+def test_nothing_is_raised_before_the_window_is_full() -> None:
+    assert feed(health(), shares(1, 0, 0, 0, 0), WINDOW + 1) == [WINDOW, WINDOW + 1]
+
+
+def test_an_excluded_category_cannot_starve() -> None:
+    watched = health("peak")
+    assert [g.category for g in watched.gauges if g.category] == ["es", "hi", "fr"]
+    assert feed(watched, shares(0, 0, 0.34, 0.33, 0.33), 20) == []
+
+
+def test_a_rare_category_is_given_the_steps_to_show_up_in() -> None:
+    # On target 128 x 0.004 = 0.512 of its responses a step: 24 in 46.9 steps.
+    rare = next(g for g in health({"en": 0.996, "fr": 0.004}).gauges if g.category == "fr")
+    assert rare.window == 47
+
+
+def test_an_alarm_at_its_limit_does_not_flicker() -> None:
+    watched = health()
+    feed(watched, shares(0.24, 0.24, 0.24, 0.24, 0.04), WINDOW)
+    since = dict(watched.raised)
+    for step in range(WINDOW + 1, 60):  # 0.04 to 0.07: above the limit of 0.05 and below 3/2 of it
+        feed(watched, shares(0.24, 0.24, 0.24, 0.24, 0.04 + 0.03 * (step % 2)), 1, start=step)
+        assert watched.raised == since
+    feed(watched, shares(0.23, 0.23, 0.23, 0.23, 0.08), WINDOW, start=60)
+    assert not watched.raised
+
+
+def test_one_bad_step_raises_nothing() -> None:
+    watched = health()
+    good = {"mad/unjudged_rate": 0.0, "mad/failed_session_rate": 0.0}
+    feed(watched, good, WINDOW)
+    assert feed(watched, good | {"mad/unjudged_rate": 0.2}, 1, start=9) == []  # 0.2 / 8 = 0.025 of 0.05
+    assert feed(watched, good, WINDOW, start=10) == []
+
+
+def test_sessions_that_fail_count_as_responses_without_a_verdict() -> None:
+    # 0.04 + 0.96 x 0.02 = 0.0592, above a quarter of 0.2; neither is alone.
+    watched = health()
+    feed(watched, {"mad/unjudged_rate": 0.02, "mad/failed_session_rate": 0.04}, WINDOW)
+    assert on(watched) == [("unjudged", "")]
+    for rates in ((0.02, 0.0), (0.0, 0.04)):
+        watched = health()
+        assert feed(watched, dict(zip(("mad/unjudged_rate", "mad/failed_session_rate"), rates, strict=True)), 20) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "group_size", "rate", "alarms"),
+    [
+        ("uniform", 16, 0.45, []),
+        ("uniform", 16, 0.55, [("collapsed_groups", "")]),
+        # On this target 0.95^16 = 0.44 of the groups are in one category, so the limit is 0.72.
+        ({"en": 0.95, "fr": 0.05}, 16, 0.65, []),
+        ({"en": 0.95, "fr": 0.05}, 16, 0.75, [("collapsed_groups", "")]),
+        ({"en": 1}, 16, 1.0, []),
+    ],
+)
+def test_groups_have_collapsed_when_more_of_them_have_than_the_target_explains(
+    target: Any, group_size: int, rate: float, alarms: list[tuple[str, str]]
+) -> None:
+    watched = health(target, group_size=group_size)
+    feed(watched, {"mad/single_category_group_rate": rate}, 20)
+    assert on(watched) == alarms
+
+
+@pytest.mark.parametrize(
+    ("alarm", "metric", "limit"),
+    [
+        ("equal_rewards", "mad/equal_reward_group_rate", 0.9),
+        ("off_support", "mad/off_support_rate", 0.25),
+        ("truncated", "mad/truncated_rate", 0.1),
+    ],
+)
+def test_a_rate_is_raised_above_its_limit_and_cleared_at_two_thirds_of_it(
+    alarm: str, metric: str, limit: float
+) -> None:
+    watched = health()
+    assert feed(watched, {metric: limit - 0.01}, 20) == []
+    feed(watched, {metric: limit + 0.01}, 20, start=21)
+    assert on(watched) == [(alarm, "")]
+    feed(watched, {metric: limit * 0.68}, 20, start=41)
+    assert on(watched) == [(alarm, "")]
+    feed(watched, {metric: limit * 0.66}, 20, start=61)
+    assert on(watched) == []
+
+
+def test_a_step_without_the_number_leaves_its_alarm_as_it_is() -> None:
+    watched = health()
+    feed(watched, shares(1, 0, 0, 0, 0), WINDOW)
+    before = dict(watched.raised)
+    feed(watched, {"mad/off_support_rate": 1.0}, 5, start=9)  # no response on-support, so there are no shares
+    assert watched.raised == before
+
+
+def test_a_replayed_history_gives_the_state_of_a_run_that_was_never_stopped() -> None:
+    rng = np.random.default_rng(1)
+    history = {step: shares(*rng.dirichlet([1, 1, 1, 0.2, 0.02])) for step in range(1, 101)}
+    straight = health()
+    straight.replay(history, before=101)
+    lost = dict.fromkeys(range(61, 90), shares(0.2, 0.2, 0.2, 0.2, 0.2))  # after the last checkpoint: trained again
+    resumed = health()
+    resumed.replay(history | lost, before=61)
+    for step in range(61, 101):
+        resumed.update(step, history[step])
+    assert [on(straight), list(straight.raised.values())] == [on(resumed), list(resumed.raised.values())]
+    assert min(straight.raised.values()) < 61, "an alarm that was on before the stop, and stays on"
+
+
+def test_the_metrics_are_always_the_same_and_count_the_starved_categories() -> None:
+    watched = health()
+    assert watched.metrics() == {f"mad/alarm/{name}": 0.0 for name in ALARMS}
+    feed(watched, shares(0.97, 0.03, 0, 0, 0) | {"mad/truncated_rate": 0.5}, WINDOW)
+    counts = {"starved_categories": 4.0, "truncated": 1.0}
+    assert watched.metrics() == {f"mad/alarm/{name}": counts.get(name, 0.0) for name in ALARMS}

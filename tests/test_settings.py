@@ -1,0 +1,33 @@
+"""The config's madrl node: what of it is checked together."""
+
+from typing import Any
+
+import pytest
+
+from madrl.errors import MadrlError
+from madrl.settings import Settings
+
+REWARD = {"divergence": "l2", "form": "gapo", "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001}
+
+
+def node(target: Any, **reward: Any) -> dict[str, Any]:
+    return {
+        "categories": ["en", "zh", "es", "hi", "fr"],
+        "target": target,
+        "classifier": "language",
+        "verifier": "math",
+        "reward": REWARD | reward,
+        "max_unjudged_rate": 0.2,
+    }
+
+
+@pytest.mark.parametrize("target", ["peak", {"en": 2, "zh": 1}])
+def test_gapo_with_a_target_that_is_not_uniform_is_one_clear_error(target: Any) -> None:
+    with pytest.raises(MadrlError, match="GAPO has no other target than uniform"):
+        Settings.from_config(node(target))
+    assert Settings.from_config(node(target, form="additive")).reward.form == "additive"
+
+
+@pytest.mark.parametrize("target", ["uniform", dict.fromkeys(("en", "zh", "es", "hi", "fr"), 0.1)])
+def test_gapo_takes_the_uniform_target_under_any_name(target: Any) -> None:
+    assert Settings.from_config(node(target)).reward.form == "gapo"
