@@ -43,7 +43,9 @@ def _rescore_options(parser: argparse.ArgumentParser) -> None:
     _add_target_option(parser)
     parser.add_argument("--divergence", default=default.divergence, help=_choices(DIVERGENCES))
     parser.add_argument("--form", default=default.form, help=_choices(FORMS))
-    parser.add_argument("--alpha", type=float, default=default.alpha, help="weight of correctness (%(default)s)")
+    parser.add_argument(
+        "--alpha", type=float, default=default.alpha, help="weight of correctness, additive and gapo (%(default)s)"
+    )
     parser.add_argument("--lambda-g", type=float, default=default.lambda_g, help="gated form's strength (%(default)s)")
     parser.add_argument("--epsilon", type=float, default=default.epsilon, help="target smoothing (%(default)s)")
 
@@ -163,17 +165,30 @@ def _holdout(args: argparse.Namespace) -> None:
 
 
 def _evaluate_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="folder of a run")
+    parser.add_argument("run", metavar="RUN|IN.jsonl", help="folder of a run; or responses: uid, category, correct")
+    parser.add_argument("--categories", metavar="A,B,C", help="of IN.jsonl, in order; a run has its own")
+    parser.add_argument("--target", help="of IN.jsonl: a name as in floor, or JSON weights; a run has its own")
 
 
 def _evaluate(args: argparse.Namespace) -> None:
     from rich.console import Console
 
-    from madrl.evaluation.report import report_run
-    from madrl.evaluation.tables import evaluation_table
+    from madrl.evaluation.report import report_file, report_run
+    from madrl.evaluation.tables import category_table, divergence_table, evaluation_table
+    from madrl.targets import resolve_target
 
-    report = report_run(args.run)
-    Console().print(evaluation_table(report.evaluation))
+    if Path(args.run).is_dir():
+        if args.categories or args.target:
+            raise MadrlError(f"{args.run} is a run and has its own categories and target: leave both options out")
+        report = report_run(args.run)
+    else:
+        if not (args.categories and args.target):
+            raise MadrlError(f"{args.run} is no run folder: responses in a file need --categories and --target")
+        categories = _category_names(args.categories)
+        report = report_file(args.run, categories, resolve_target(_target_spec(args.target), categories))
+    console = Console()
+    for table in (evaluation_table, divergence_table, category_table):
+        console.print(table(report.evaluation))
     for path in report.files:
         print(path)
 
@@ -185,12 +200,71 @@ def _miniature_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="DIR", required=True, help="what data_prep wrote")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="gets the model as DIR/model")
     parser.add_argument("--seed", type=int, default=42, help="of the initial weights and the examples (%(default)s)")
+    parser.add_argument("--base", action="store_true", help="the base model, which a warm start begins with")
 
 
 def _miniature(args: argparse.Namespace) -> None:
     from madrl.miniature.build import build
 
-    print(build(args.task, Path(args.data), Path(args.output), args.seed))
+    print(build(args.task, Path(args.data), Path(args.output), args.seed, args.base))
+
+
+def _generate_options(parser: argparse.ArgumentParser) -> None:
+    from madrl.classifiers import CLASSIFIERS
+    from madrl.generation.generate import Sampling
+    from madrl.prompts import NAMINGS
+    from madrl.verifiers import VERIFIERS
+
+    parser.add_argument("--model", required=True, help="a folder, or a name on the Hugging Face hub")
+    parser.add_argument("--data", metavar="ROWS.parquet", required=True, help="prompts in veRL's columns")
+    parser.add_argument("-o", "--output", metavar="OUT.jsonl", required=True, help="gets one judged response a line")
+    parser.add_argument("--classifier", required=True, help=f"{', '.join(CLASSIFIERS)}, or pkg.module:name")
+    parser.add_argument("--verifier", required=True, help=f"{', '.join(VERIFIERS)}, or pkg.module:name")
+    parser.add_argument("--categories", metavar="A,B,C", required=True, help="the declared categories, in order")
+    parser.add_argument("--samples", type=int, metavar="K", required=True, help="responses to each prompt")
+    parser.add_argument("--temperature", type=float, default=Sampling.temperature, help="(%(default)s)")
+    parser.add_argument(
+        "--max-response-tokens", type=int, metavar="N", default=Sampling.max_response_tokens, help="(%(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=Sampling.seed, help="of the responses (%(default)s)")
+    parser.add_argument(
+        "--ask-category",
+        action="store_true",
+        help=f"ask each row once for each category, by its name ({', '.join(NAMINGS)} only)",
+    )
+
+
+def _generate(args: argparse.Namespace) -> None:
+    from madrl.generation.generate import Sampling, generate_file
+    from madrl.generation.judging import JudgeSpec
+
+    sampling = Sampling(args.model, args.temperature, args.max_response_tokens, args.seed)
+    judge = JudgeSpec(args.classifier, args.verifier, _category_names(args.categories))
+    done = generate_file(Path(args.data), Path(args.output), sampling, judge, args.samples, args.ask_category)
+    total = len(done.lines)
+    resumed = f" ({done.resumed} of them by an earlier call)" if done.resumed else ""
+    print(f"responses: {total}{resumed}, written to {args.output}")
+    for name in (*judge.categories, None):
+        of_it = [line["correct"] for line in done.lines if line["category"] == name]
+        right = f"  correct {sum(map(bool, of_it)) / len(of_it):6.1%}" if of_it else ""
+        print(f"  {name or 'off-support':16} {len(of_it):8}  {len(of_it) / total:6.1%}{right}")
+    for what, count in (
+        ("unjudged", sum(line["correct"] is None for line in done.lines)),
+        ("cut off", sum(line["finish_reason"] == "length" for line in done.lines)),
+    ):
+        if count:
+            print(f"  {what:16} {count:8}  {count / total:6.1%}")
+
+
+def _warm_start_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides; task=NAME is needed")
+    parser.add_argument("--dry-run", action="store_true", help="only print the resolved config, checked against veRL")
+
+
+def _warm_start(args: argparse.Namespace) -> None:
+    from madrl.warm_start.run import warm_start
+
+    warm_start(args.overrides, args.dry_run)
 
 
 def _doctor_options(parser: argparse.ArgumentParser) -> None:
@@ -211,11 +285,13 @@ def _doctor(args: argparse.Namespace) -> None:
 
 COMMANDS: dict[str, Command] = {
     "doctor": Command("is this machine ready to train, and are the plug-ins live", _doctor_options, _doctor),
+    "warm-start": Command("make every category reachable: sample, finetune, select", _warm_start_options, _warm_start),
     "train": Command("run or resume one training run with veRL", _train_options, _train),
     "rehearse": Command("the rewards of ready-made responses to a run's data", _rehearse_options, _rehearse),
     "holdout": Command("sample the holdout split with a trained run's last checkpoint", _holdout_options, _holdout),
-    "evaluate": Command("scores, figure and summary of a run, from its dumps", _evaluate_options, _evaluate),
+    "evaluate": Command("scores and figures of a run, or of a file of responses", _evaluate_options, _evaluate),
     "miniature": Command("build the miniature model of PROFILE=tiny", _miniature_options, _miniature),
+    "generate": Command("sample a model's responses to a parquet file's rows", _generate_options, _generate),
     "classify": Command("the category of existing responses, JSONL to JSONL", _classify_options, _classify),
     "verify": Command("are existing responses correct, JSONL to JSONL", _verify_options, _verify),
     "rescore": Command("the training reward of existing responses, JSONL to JSONL", _rescore_options, _rescore),

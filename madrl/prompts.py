@@ -1,6 +1,6 @@
 """Every prompt template, one copy: data preparation, warm start and evaluation all take theirs from here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from madrl.errors import MadrlError
 
@@ -57,3 +57,43 @@ def math_prompt(problem: str) -> str:
 def code_prompt(problem: str) -> str:
     """One CodeContests prompt: the problem's statement, then CODE_INSTRUCTION. It names no programming language."""
     return f"{problem.strip()}\n\n{CODE_INSTRUCTION}"
+
+
+LANGUAGE_NAMES = {"en": "English", "zh": "Chinese", "es": "Spanish", "hi": "Hindi", "fr": "French"}
+"""What the categories of the classifier ``language`` are called in a prompt."""
+
+PROGRAMMING_LANGUAGE_NAMES = {
+    "python": "Python", "cpp": "C++", "java": "Java", "go": "Go", "javascript": "JavaScript",
+}  # fmt: skip
+"""What the categories of the classifier ``programming_language`` are called in a prompt."""
+
+
+def in_language(prompt: str, category: str) -> str:
+    """``prompt``, asked to be answered in the natural language ``category``, a key of LANGUAGE_NAMES.
+
+    The language is named in English, the prompts' own language. Raises MadrlError for a category without a name.
+    """
+    name = _name_of(category, LANGUAGE_NAMES, "language")
+    return f"{prompt}\n\nSolve it in {name}: write the whole solution in {name}."
+
+
+def in_programming_language(prompt: str, category: str) -> str:
+    """``prompt``, asked to be answered with a program in ``category``, a key of PROGRAMMING_LANGUAGE_NAMES.
+
+    Raises MadrlError for a category without a name.
+    """
+    name = _name_of(category, PROGRAMMING_LANGUAGE_NAMES, "programming language")
+    return f"{prompt}\n\nSolve it in {name}: write the whole program in {name}."
+
+
+def _name_of(category: str, names: Mapping[str, str], kind: str) -> str:
+    if category not in names:
+        raise MadrlError(f"category {category!r} is no {kind} with a name in a prompt: there are {', '.join(names)}")
+    return names[category]
+
+
+Naming = Callable[[str, str], str]
+"""From a prompt and a category to the same prompt, asked to be answered in that category."""
+
+NAMINGS: dict[str, Naming] = {"language": in_language, "programming_language": in_programming_language}
+"""Classifier -> the prompt that names one of its categories: for the warm start, which has to reach them all."""

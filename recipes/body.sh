@@ -6,7 +6,8 @@
 #
 # PROFILE=gpu|tiny   8 x 80 GB GPUs with Qwen3-4B, or two CPU cores with a model built here (a miniature)
 # SEED=42            order of the training data, sampling; the paper's are 42, 123 and 200
-# FORM=additive|gated|rlvr, ALPHA=0.9|0.8|0.7|0.55, LAMBDA_G=1   the reward's form; each unset: the task's own
+# FORM=additive|gated|rlvr|gapo, ALPHA=0.9|0.8|0.7|0.55, LAMBDA_G=1   the reward's form; each unset: the task's own
+# ENTROPY=0.01       weight of a bonus on the policy's entropy in the loss; unset: none
 # DATASET=PATH       local files of the dataset, in place of the Hugging Face hub
 # MODEL=PATH         the model to start from, in place of the profile's
 # SANDBOX_URL=URLS   judge programs there, in place of a sandbox that is started and stopped with the recipe
@@ -26,6 +27,8 @@ FORM=${FORM:-}
 # An rlvr run has no divergence; one that leaves the task's form or weights alone needs no word for them in its name.
 cell=${TASK}_${TARGET}_${DIVERGENCE}${FORM:+_$FORM}${ALPHA:+_alpha$ALPHA}${LAMBDA_G:+_lambda$LAMBDA_G}
 if [ "$FORM" = rlvr ]; then cell=${TASK}_rlvr; fi
+if [ "$FORM" = gapo ]; then cell=${TASK}_gapo${ALPHA:+_alpha$ALPHA}; fi
+if [ -n "${ENTROPY:-}" ]; then cell=${cell%_rlvr}_entropy$ENTROPY; fi
 NAME=${NAME:-${cell}_${PROFILE}_seed${SEED}}
 OUT=${OUT:-outputs}
 case $OUT in /*) ;; *) OUT=$PWD/$OUT ;; esac
@@ -48,6 +51,11 @@ overrides=(task="$TASK" profile="$PROFILE" madrl.target="$TARGET" madrl.reward.d
 if [ -n "$FORM" ]; then overrides+=(madrl.reward.form="$FORM"); fi
 if [ -n "${ALPHA:-}" ]; then overrides+=(madrl.reward.alpha="$ALPHA"); fi
 if [ -n "${LAMBDA_G:-}" ]; then overrides+=(madrl.reward.lambda_g="$LAMBDA_G"); fi
+if [ -n "${ENTROPY:-}" ]; then
+  overrides+=(actor_rollout_ref.actor.entropy_coeff="$ENTROPY")
+  # Its gradient holds three more tensors as large as the logits: half as many tokens at once.
+  if [ "$PROFILE" = gpu ]; then overrides+=(actor_rollout_ref.actor.ppo_max_token_len_per_gpu=8192); fi
+fi
 if [ "$PROFILE" = tiny ]; then overrides+=(paths.model="'${MODEL:-$MINIATURE/model}'"); fi
 if [ "$PROFILE" != tiny ] && [ -n "${MODEL:-}" ]; then overrides+=(paths.model="'$MODEL'"); fi
 case $PROFILE:$TASK in
@@ -66,54 +74,18 @@ if [ -n "${DRY_RUN:-}" ]; then
 fi
 
 mkdir -p "$RUN"
-# A sandbox for this run alone, unless SANDBOX_URL names one; it ends with this script.
-start_sandbox() {
-  if [ -n "${SANDBOX_URL:-}" ]; then export MADRL_SANDBOX_URLS=$SANDBOX_URL; fi
-  if [ -n "${MADRL_SANDBOX_URLS:-}" ]; then return; fi
-  if [ -n "${RAY_ADDRESS:-}" ]; then
-    echo "recipes/body.sh: other nodes cannot reach a sandbox of ours: start some, and name them in SANDBOX_URL=" >&2
-    exit 1
-  fi
-  stage sandbox "the judge of programs; log: $RUN/sandbox.log" . recipes/sandbox.sh
-}
-# stage NAME DESCRIPTION COMMAND...: one line when it starts, one with its time when it ends.
-stage() {
-  local name=$1 description=$2 started ended
-  shift 2
-  echo "[$name] $description"
-  started=$(date +%s.%N)
-  "$@"
-  ended=$(date +%s.%N)
-  awk -v n="$name" -v a="$started" -v b="$ended" -v file="$RUN/stages.jsonl" 'BEGIN {
-    printf "[%s] done in %.0f s\n", n, b - a
-    printf "{\"stage\": \"%s\", \"seconds\": %.1f}\n", n, b - a >> file
-  }'
-}
-
+. recipes/stages.sh
 if [ "$PROFILE" = tiny ]; then
   echo "PROFILE=tiny: a miniature stand-in for $TASK, on problems and with a model made here; not the benchmark"
 fi
-case $PROFILE:$TASK in
-  *:synthetic_*) stage data "$TASK: topics and prompts to $DATA" \
-    python data_prep/synthetic.py --local_save_dir "$DATA" --form "${TASK#synthetic_}" ;;
-  tiny:*) stage data "problems in the rows and files of $TASK to $DATA" \
-    python data_prep/miniature.py --task "$TASK" --local_save_dir "$DATA" ;;
-  *)
-    script=$TASK
-    if [ "$TASK" = math ]; then script=hendrycks_math; fi
-    if [ ! -f "$DATA/manifest.json" ]; then
-      if [ "$TASK" = code_contests ]; then start_sandbox; fi
-      stage data "$TASK: problems to $DATA" python "data_prep/$script.py" --local_save_dir "$DATA" \
-        ${DATASET:+--local_dataset_path "$DATASET"}
-    fi ;;
-esac
+prepare_data
 if [ -n "${DRY_RUN:-}" ]; then
   if [ "$TASK" = code_contests ]; then start_sandbox; fi
   stage rehearsal "the rewards of responses written by hand, to rows of $DATA" madrl rehearse "${overrides[@]}"
   exit 0
 fi
 if [ "$PROFILE" = tiny ] && [ -z "${MODEL:-}" ]; then
-  stage warm_start "a miniature model, finetuned by veRL to answer validly with a skewed mix, to $MINIATURE" \
+  stage miniature "a miniature model, finetuned by veRL to answer validly with a skewed mix, to $MINIATURE" \
     madrl miniature --task "$TASK" --data "$DATA" -o "$MINIATURE"
 fi
 if [ "$TASK" = code_contests ]; then start_sandbox; fi

@@ -4,8 +4,20 @@ from collections.abc import Callable
 
 import pytest
 
+from madrl.classifiers import language
 from madrl.errors import MadrlError
-from madrl.prompts import CHOICE_QUESTIONS, choice_prompt, code_prompt, math_prompt
+from madrl.miniature import programs
+from madrl.prompts import (
+    CHOICE_QUESTIONS,
+    LANGUAGE_NAMES,
+    NAMINGS,
+    PROGRAMMING_LANGUAGE_NAMES,
+    choice_prompt,
+    code_prompt,
+    in_language,
+    in_programming_language,
+    math_prompt,
+)
 
 OCEANS = ["Pacific", "Atlantic", "Indian", "Southern", "Arctic"]
 TEMPLATES = range(len(CHOICE_QUESTIONS))
@@ -89,3 +101,41 @@ def test_a_code_prompt_asks_for_one_block_that_reads_stdin_and_writes_stdout() -
         "answer to standard output. Give the whole program in a single fenced code block that is tagged with its "
         "language."
     )
+
+
+# The warm start's prompts, which name the category to answer in.
+
+
+@pytest.mark.parametrize(
+    ("category", "name"),
+    [("en", "English"), ("zh", "Chinese"), ("es", "Spanish"), ("hi", "Hindi"), ("fr", "French")],
+)
+def test_a_prompt_in_a_language_is_the_prompt_and_that_language_s_name(category: str, name: str) -> None:
+    prompt = math_prompt("1 + 1?")
+    asked = in_language(prompt, category)
+    assert asked == f"{prompt}\n\nSolve it in {name}: write the whole solution in {name}."
+    assert set(re.findall(CATEGORIES, asked, re.IGNORECASE)) == {name}
+
+
+@pytest.mark.parametrize(
+    ("category", "name"),
+    [("python", "Python"), ("cpp", "C++"), ("java", "Java"), ("go", "Go"), ("javascript", "JavaScript")],
+)
+def test_a_prompt_in_a_programming_language_is_the_prompt_and_its_name(category: str, name: str) -> None:
+    prompt = code_prompt("Add.")
+    asked = in_programming_language(prompt, category)
+    assert asked == f"{prompt}\n\nSolve it in {name}: write the whole program in {name}."
+
+
+def test_every_category_of_the_classifiers_has_a_name_of_its_own() -> None:
+    assert set(LANGUAGE_NAMES) == set(language.LANGUAGES)
+    assert set(PROGRAMMING_LANGUAGE_NAMES) == set(programs.LANGUAGES)
+    for names in (LANGUAGE_NAMES, PROGRAMMING_LANGUAGE_NAMES):
+        assert len(set(names.values())) == len(names)
+    assert {"language": in_language, "programming_language": in_programming_language} == NAMINGS
+
+
+@pytest.mark.parametrize(("naming", "kind"), [(in_language, "language"), (in_programming_language, "programming")])
+def test_a_category_without_a_name_is_refused(naming: Callable[[str, str], str], kind: str) -> None:
+    with pytest.raises(MadrlError, match=f"category 'klingon' is no {kind}.* with a name in a prompt: there are "):
+        naming("Add.", "klingon")

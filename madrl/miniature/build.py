@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from madrl.errors import MadrlError
 from madrl.files import locked, replacing, sha256_of
-from madrl.miniature.tasks import MINIATURES, Miniature
+from madrl.miniature.tasks import BASES, MINIATURES, Miniature
 from madrl.miniature.tiny_model import build_model, build_tokenizer, save
 from madrl.schema import check_parquet
 
@@ -18,17 +18,19 @@ CHECKPOINTS = 3
 """In the course of the finetuning; a kill costs what came after the last."""
 
 
-def build(task: str, data_dir: Path, out_dir: Path, seed: int) -> Path:
-    """Build the miniature of ``task`` and finetune it on what the training rows of ``data_dir`` allow; returns the
-    model's folder.
+def build(task: str, data_dir: Path, out_dir: Path, seed: int, base: bool = False) -> Path:
+    """Build the miniature of ``task``, or with ``base`` its base model, and finetune it on what the training rows of
+    ``data_dir`` allow; returns the model's folder.
 
     ``out_dir/model`` appears only when it is finished; called again with the same data and seed, it is returned as it
     is. One that was stopped resumes from veRL's SFT checkpoint. Raises MadrlError when there is no miniature of the
     task, the data cannot be read, another process makes this model, or veRL fails.
     """
-    if task not in MINIATURES:
-        raise MadrlError(f"task {task!r} has no miniature: there is one of {', '.join(MINIATURES)}")
-    miniature = MINIATURES[task]
+    there_are = BASES if base else MINIATURES
+    if task not in there_are:
+        kind = "base miniature" if base else "miniature"
+        raise MadrlError(f"task {task!r} has no {kind}: there is one of {', '.join(there_are)}")
+    miniature = there_are[task]
     train_file = data_dir / "train.parquet"
     check_parquet(train_file)
     # Through JSON and back, since it is compared with what a file holds.
@@ -55,7 +57,7 @@ def _train(miniature: Miniature, train_file: Path, work: Path, seed: int) -> Pat
     """The finished model's folder under ``work``; what is there already is used."""
     import pandas as pd
 
-    from madrl.trainer.sft import finetune
+    from madrl.trainer.sft import Finetuning, finetune
 
     initial, sft_file = work / "initial", work / "sft.parquet"
     if not sft_file.exists():
@@ -66,19 +68,21 @@ def _train(miniature: Miniature, train_file: Path, work: Path, seed: int) -> Pat
         with replacing(sft_file) as unfinished:
             pd.DataFrame({"messages": messages}).to_parquet(unfinished)
     return finetune(
-        initial,
-        sft_file,
-        work,
-        config_name="miniature_sft",
-        steps=miniature.steps,
-        save_every=miniature.steps // CHECKPOINTS,
-        seed=seed,
-        overrides={
-            "data.train_batch_size": miniature.batch_size,
-            "data.micro_batch_size_per_gpu": miniature.batch_size // 2,  # the step's share of each of two processes
-            "data.max_length": miniature.max_length,
-            "optim.lr": miniature.lr,
-        },
+        Finetuning(
+            model=str(initial),
+            train_file=sft_file,
+            work_dir=work,
+            config_name="miniature_sft",
+            steps=miniature.steps,
+            save_every=miniature.steps // CHECKPOINTS,
+            seed=seed,
+            overrides={
+                "data.train_batch_size": miniature.batch_size,
+                "data.micro_batch_size_per_gpu": miniature.batch_size // 2,  # the step's share of each of two processes
+                "data.max_length": miniature.max_length,
+                "optim.lr": miniature.lr,
+            },
+        )
     )
 
 

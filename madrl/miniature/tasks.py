@@ -1,7 +1,9 @@
-"""The miniature of each task: what its model is warm-started on, how large it is, and how skewed its mix is.
+"""The miniature of each task: what its model is finetuned on, how large it is, and how skewed its mix is.
 
-A warm start gives a miniature what a GPU run gets from a pretrained model: it solves most problems, in every category,
-and favours some. The skew is by category; what favours a category also makes it stronger, having seen more of it.
+MINIATURES are warm-started: they solve most problems, in every category, and favour some. BASES stand in for a
+pretrained model, before any warm start: a prompt that names no category is nearly always answered in the first one, and
+a prompt that names one mostly in that. The skew is by category; what favours a category also makes it stronger, having
+seen more of it.
 """
 
 import json
@@ -11,7 +13,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from madrl.miniature import arithmetic, programs
-from madrl.prompts import CHOICE_QUESTIONS, choice_prompt, code_prompt, math_prompt
+from madrl.prompts import (
+    CHOICE_QUESTIONS,
+    Naming,
+    choice_prompt,
+    code_prompt,
+    in_language,
+    in_programming_language,
+    math_prompt,
+)
 
 Example = tuple[str, str]
 """Prompt and response."""
@@ -22,12 +32,12 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Miniature:
-    """One task's miniature model and warm start."""
+    """One task's miniature model and what it is finetuned on."""
 
     example: Callable[[Sequence[Row], int, random.Random], Example]
     """From the training rows and the index of the response's category to a training example."""
     skew: tuple[float, ...]
-    """Share of each category in the warm start."""
+    """Share of each category in the answers to prompts that name none."""
     examples: int
     vocab_size: int
     hidden_size: int
@@ -39,14 +49,40 @@ class Miniature:
     lr: float
 
     def draw(self, rows: Sequence[Row], seed: int) -> list[Example]:
-        """The warm start's examples, their categories drawn from the skew."""
+        """The examples of the finetuning, their categories drawn from the skew."""
         rng = random.Random(seed)
         categories = rng.choices(range(len(self.skew)), self.skew, k=self.examples)
         return [self.example(rows, category, rng) for category in categories]
 
     def facts(self) -> dict[str, Any]:
         """What decides the finished model, beside the data and the seed."""
-        return {name: value for name, value in asdict(self).items() if name != "example"}
+        return {name: value for name, value in asdict(self).items() if name not in ("example", "naming")}
+
+
+@dataclass(frozen=True)
+class Base(Miniature):
+    """One task's base model: some of its prompts name the category to answer in, and it learns to follow."""
+
+    categories: tuple[str, ...]
+    """The names of the categories, in the order of ``skew``."""
+    naming: Naming
+    named_share: float
+    """Share of the examples whose prompt names a category; each category as often."""
+    obeyed: float
+    """Share of those that are answered in that category; the rest are as if it named none."""
+
+    def draw(self, rows: Sequence[Row], seed: int) -> list[Example]:
+        """The examples of the finetuning."""
+        rng = random.Random(seed)
+        examples = []
+        for _ in range(self.examples):
+            [category] = rng.choices(range(len(self.skew)), self.skew)
+            named = rng.randrange(len(self.categories)) if rng.random() < self.named_share else None
+            if named is not None and rng.random() < self.obeyed:
+                category = named
+            prompt, response = self.example(rows, category, rng)
+            examples.append((prompt if named is None else self.naming(prompt, self.categories[named]), response))
+        return examples
 
 
 def choice_example(rows: Sequence[Row], category: int, rng: random.Random) -> Example:
@@ -99,6 +135,23 @@ MINIATURES = {
     "code_contests": _PROGRAMS,
 }
 """Task -> its miniature."""
+
+BASE_SKEW = (0.97, 0.0075, 0.0075, 0.0075, 0.0075)
+"""JSD 0.36 nats from the uniform target: "almost all" in the first category, as the paper says of its base models."""
+
+_BASE_ARITHMETIC = Base(
+    arithmetic_example, BASE_SKEW, 40_000, vocab_size=1000, hidden_size=128, layers=2, steps=500, batch_size=64,
+    max_length=192, lr=4e-3, categories=arithmetic.LANGUAGES, naming=in_language, named_share=0.55,
+    obeyed=0.85,
+)  # fmt: skip
+_BASE_PROGRAMS = Base(
+    program_example, BASE_SKEW, 8_000, vocab_size=700, hidden_size=96, layers=2, steps=600, batch_size=32,
+    max_length=288, lr=8e-3, categories=programs.LANGUAGES, naming=in_programming_language, named_share=0.55,
+    obeyed=0.85,
+)  # fmt: skip
+
+BASES = {"gsm8k": _BASE_ARITHMETIC, "math": _BASE_ARITHMETIC, "code_contests": _BASE_PROGRAMS}
+"""Task -> the base model of its miniature, which a warm start begins with."""
 
 GENERATED = ("gsm8k", "math", "code_contests")
 """Tasks whose miniature has problems of its own, made by data_prep/miniature.py."""

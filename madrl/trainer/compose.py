@@ -79,21 +79,25 @@ def check_keys(config: DictConfig) -> None:
     node that veRL leaves free; MadrlError otherwise."""
     for key, node in config.items():
         if key not in OWN_NODES:
-            _check_node(str(key), node, verl_config().get(key), known=key in verl_config())
+            check_node(str(key), node, verl_config().get(key), known=key in verl_config())
 
 
-def _check_node(path: str, node: Any, reference: Any, known: bool) -> None:
+def check_node(path: str, node: Any, reference: Any, known: bool) -> None:
+    """Compare one node of a config with ``reference``, the same node of veRL's own; ``known`` is whether there is one.
+
+    Raises MadrlError for a key below it that the installed veRL does not know, and a value where it has a mapping.
+    """
     if isinstance(reference, DictConfig) and reference and not isinstance(node, DictConfig):
         raise MadrlError(f"{path}={node!r} is not a mapping: set one of {sorted(map(str, reference))} under it")
     if not known:
-        raise MadrlError(f"veRL {_verl_version()} does not know the config key {path!r}: see madrl/config/train.yaml")
+        raise MadrlError(f"veRL {_verl_version()} does not know the config key {path!r}: see the files in madrl/config")
     if not isinstance(node, DictConfig):
         return
     allowed = _allowed_keys(path, node, reference)
     for key in node:
         if allowed is not None:
             child = reference.get(key) if isinstance(reference, DictConfig) and key in reference else None
-            _check_node(f"{path}.{key!s}", node._get_node(key), child, known=str(key) in allowed)
+            check_node(f"{path}.{key!s}", node._get_node(key), child, known=str(key) in allowed)
 
 
 def _allowed_keys(path: str, node: DictConfig, reference: Any) -> set[str] | None:

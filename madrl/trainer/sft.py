@@ -1,54 +1,119 @@
-"""Supervised finetuning with veRL's own SFT trainer, as a child process that resumes where it was stopped."""
+"""Supervised finetuning with veRL's own SFT trainer (FSDP2), as child processes that resume where they were stopped."""
 
+import functools
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir, initialize_config_module
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from madrl.errors import MadrlError
-from madrl.trainer.compose import CONFIG_DIR
+from madrl.trainer.compose import CONFIG_DIR, check_node
 from madrl.trainer.process import hydra_value, run_logged
 from madrl.trainer.progress import progress_of
 
+TRACKER = "latest_checkpointed_iteration.txt"
+"""veRL writes the step of a checkpoint into it when the checkpoint is complete."""
 
-def finetune(
-    model: Path,
-    train_file: Path,
-    work_dir: Path,
-    *,
-    config_name: str,
-    steps: int,
-    save_every: int,
-    seed: int,
-    overrides: Mapping[str, object] | None = None,
-) -> Path:
-    """Finetune ``model`` on ``train_file`` (a ``messages`` column) for ``steps`` steps.
 
-    Logs, metrics and checkpoints go to ``work_dir``; ``config_name`` is one of our SFT configs, and
-    ``overrides`` are keys of it. Returns the folder of
-    the finished Hugging Face model. Raises MadrlError when veRL fails or stops early.
-    """
-    work_dir = work_dir.absolute()
-    checkpoints = work_dir / "checkpoints"
-    arguments: Mapping[str, object] = {
-        "model.path": model.absolute(),
-        "data.train_files": train_file.absolute(),
-        "trainer.default_local_dir": checkpoints,
-        "trainer.total_training_steps": steps,
-        "trainer.save_freq": save_every,
-        "trainer.seed": seed,
-        "trainer.experiment_name": work_dir.name,
-        "engine.seed": seed,
-        "hydra.run.dir": work_dir / "hydra",
-        **(overrides or {}),
-    }
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
-    command += ["-m", "verl.trainer.sft_trainer", "--config-path", str(CONFIG_DIR), "--config-name", config_name]
+@dataclass(frozen=True)
+class Finetuning:
+    """One finetuning, which decides everything in its folder."""
+
+    model: str | Path
+    """A folder, or a name on the Hugging Face hub."""
+    train_file: Path
+    """A parquet file with a ``messages`` column."""
+    work_dir: Path
+    """Logs, metrics and checkpoints go there."""
+    config_name: str
+    """One of our SFT configs."""
+    steps: int
+    save_every: int
+    seed: int
+    overrides: Mapping[str, object] = field(default_factory=dict)
+    """Dotted keys of veRL's SFT config."""
+
+    def arguments(self) -> dict[str, object]:
+        """Dotted keys of veRL's SFT config, on top of ``config_name``."""
+        return {
+            "model.path": Path(self.model).absolute() if Path(self.model).is_dir() else str(self.model),
+            "data.train_files": self.train_file.absolute(),
+            "trainer.default_local_dir": self.work_dir.absolute() / "checkpoints",
+            "trainer.total_training_steps": self.steps,
+            "trainer.save_freq": self.save_every,
+            "trainer.seed": self.seed,
+            "trainer.experiment_name": self.work_dir.name,
+            "engine.seed": self.seed,
+            **self.overrides,
+        }
+
+    def config(self) -> DictConfig:
+        """The config as veRL's trainer will see it: resolved, every key known to the installed veRL. Raises MadrlError
+        otherwise."""
+        return _composed(self.config_name, self.arguments())
+
+
+def finetune(wanted: Finetuning) -> Path:
+    """Finetune; returns the folder of the finished Hugging Face model. One that is finished already is not trained
+    again. Raises MadrlError for a key that veRL does not know, and when veRL fails or stops early."""
+    work_dir = wanted.work_dir.absolute()
+    if wanted.steps not in checkpoints(work_dir):
+        _run(wanted, work_dir)
+    finished = checkpoints(work_dir)
+    if wanted.steps not in finished:
+        raise MadrlError(f"veRL's SFT trainer ended without a model at step {wanted.steps}: see {work_dir / 'sft.log'}")
+    return finished[wanted.steps]
+
+
+def _run(wanted: Finetuning, work_dir: Path) -> None:
+    config = wanted.config()
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += [f"--nproc_per_node={config.trainer.n_gpus_per_node}"]
+    command += ["-m", "verl.trainer.sft_trainer", "--config-path", str(CONFIG_DIR), "--config-name", wanted.config_name]
     # Hydra takes overrides only behind its own options.
-    command += ["hydra.output_subdir=null", *(f"{key}={hydra_value(value)}" for key, value in arguments.items())]
+    command += ["hydra.output_subdir=null", f"hydra.run.dir={hydra_value(work_dir / 'hydra')}"]
+    command += [f"{key}={hydra_value(value)}" for key, value in wanted.arguments().items()]
     metrics = work_dir / "metrics.jsonl"
-    with progress_of(metrics, steps) as show:
-        run_logged(command, work_dir / "sft.log", {"VERL_FILE_LOGGER_PATH": str(metrics)}, cpu=True, on_poll=show)
-    finished = checkpoints / f"global_step_{steps}" / "huggingface"
-    if not (finished / "config.json").exists():
-        raise MadrlError(f"veRL's SFT trainer ended without a model at step {steps}: see {work_dir / 'sft.log'}")
-    return finished
+    cpu = config.trainer.device == "cpu"
+    with progress_of(metrics, wanted.steps) as show:
+        run_logged(command, work_dir / "sft.log", {"VERL_FILE_LOGGER_PATH": str(metrics)}, cpu=cpu, on_poll=show)
+
+
+def checkpoints(work_dir: Path) -> dict[int, Path]:
+    """Step -> folder of its Hugging Face model, of every complete checkpoint in ``work_dir``, in the steps' order."""
+    folder = work_dir / "checkpoints"
+    tracker = folder / TRACKER
+    complete = int(tracker.read_text() or 0) if tracker.exists() else 0
+    found = {int(path.name.rpartition("_")[2]): path / "huggingface" for path in folder.glob("global_step_*")}
+    return {step: found[step] for step in sorted(found) if step <= complete and (found[step] / "config.json").exists()}
+
+
+def _composed(config_name: str, overrides: Mapping[str, object]) -> DictConfig:
+    arguments = [f"{key}={hydra_value(value)}" for key, value in overrides.items()]
+    try:
+        with initialize_config_dir(str(CONFIG_DIR), version_base=None):
+            config = hydra_compose(config_name, overrides=arguments)
+        OmegaConf.resolve(config)
+        missing = sorted(OmegaConf.missing_keys(config))
+    except (HydraException, OmegaConfBaseException) as error:
+        raise MadrlError(f"SFT config {config_name}: {' '.join(str(error).split())}") from error
+    if missing:
+        raise MadrlError(f"SFT config {config_name}: {missing[0]} is not set")
+    reference = _verl_sft_config()
+    for key, node in config.items():
+        check_node(str(key), node, reference.get(key), known=key in reference)
+    return config
+
+
+@functools.cache
+def _verl_sft_config() -> Any:
+    """veRL's own config of its SFT trainer, untouched."""
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        return hydra_compose("sft_trainer_engine")

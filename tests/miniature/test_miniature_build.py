@@ -1,16 +1,21 @@
 """What the miniature model is taught, and what it is made of. Its training itself is part of the quickstart."""
 
 import json
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 
 from madrl.classifiers.choice import CHOICE_CATEGORIES, choice_ground_truth, classify_choice
+from madrl.classifiers.language import classify_language
 from madrl.divergence import jensen_shannon_value
+from madrl.errors import MadrlError
+from madrl.miniature import arithmetic
 from madrl.miniature.build import build
-from madrl.miniature.tasks import MINIATURES, SKEW
+from madrl.miniature.tasks import BASES, MINIATURES, SKEW
 from madrl.miniature.tiny_model import build_model, build_tokenizer, save
+from madrl.prompts import LANGUAGE_NAMES
 from madrl.rollout import Rollout
 from madrl.targets import peak
 
@@ -65,12 +70,13 @@ def test_the_tokenizer_round_trips_and_the_model_has_a_row_for_each_token(tmp_pa
 
 def test_a_finished_warm_start_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import madrl.trainer.sft
+    from madrl.trainer.sft import Finetuning
 
     calls = []
 
-    def finetune(model: Path, train_file: Path, work_dir: Path, **options: object) -> Path:
-        calls.append(options)
-        return model
+    def finetune(wanted: Finetuning) -> Path:
+        calls.append(wanted)
+        return Path(wanted.model)
 
     monkeypatch.setattr(madrl.trainer.sft, "finetune", finetune)
     data = tmp_path / "data"
@@ -92,3 +98,29 @@ def test_a_finished_warm_start_is_not_made_again(tmp_path: Path, monkeypatch: py
         assert (model / "config.json").exists()
         assert len(calls) == made
     assert json.loads((tmp_path / "out/miniature.json").read_text())["seed"] == 2
+
+
+MATH_ROWS = [{"extra_info": {"miniature": json.dumps({"style": "math"})}}]
+
+
+def test_a_base_answers_in_the_first_category_unless_asked_for_another_and_then_mostly_in_that() -> None:
+    base = BASES["math"]
+    by_name: dict[str | None, Counter[str | None]] = defaultdict(Counter)
+    for prompt, response in base.draw(MATH_ROWS, seed=1)[:6000]:
+        named = re.search(r"Solve it in (\w+): write the whole solution in (\w+)\.$", prompt)
+        assert named is None or named[1] == named[2]
+        by_name[named and named[1]][classify_language(Rollout(response, "")).category] += 1
+    unnamed = by_name.pop(None)
+    assert unnamed.total() / 6000 == pytest.approx(0.45, abs=0.03)  # 4.6 standard errors of 0.0064
+    assert unnamed["en"] / unnamed.total() == pytest.approx(0.97, abs=0.015)
+    assert set(by_name) == set(LANGUAGE_NAMES.values())
+    for category in arithmetic.LANGUAGES[1:]:
+        asked = by_name[LANGUAGE_NAMES[category]]
+        # 0.85 obey, and of the rest 0.0075; 660 are asked: four standard errors of 0.014
+        assert asked[category] / asked.total() == pytest.approx(0.851, abs=0.056)
+
+
+def test_a_base_and_a_miniature_of_one_task_are_different_models(tmp_path: Path) -> None:
+    assert BASES["math"].facts() != MINIATURES["math"].facts()
+    with pytest.raises(MadrlError, match="task 'synthetic_open' has no base miniature: there is one of gsm8k, math"):
+        build("synthetic_open", tmp_path, tmp_path, seed=1, base=True)

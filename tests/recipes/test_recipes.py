@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from madrl.trainer.compose import compose
+from madrl.warm_start.config import compose as compose_warm_start
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 SYNTHETIC = ("synthetic_closed", "synthetic_open")
@@ -18,30 +19,41 @@ GRID = {
     for task in (*SYNTHETIC, *REAL)
     for target in ("uniform", "peak")
     for divergence in ("l2", "fkl", "rkl", "jsd")
-} | {f"{task}_rlvr.sh": f"TASK={task} TARGET=uniform DIVERGENCE=rkl FORM=rlvr" for task in REAL}
+} | {
+    f"{task}_{baseline}.sh": f"TASK={task} TARGET=uniform {variables}"
+    for task in REAL
+    for baseline, variables in (
+        ("rlvr", "DIVERGENCE=rkl FORM=rlvr"),
+        ("gapo", "DIVERGENCE=l2 FORM=gapo"),
+        ("entropy", "DIVERGENCE=rkl FORM=rlvr ENTROPY=${ENTROPY:-0.01}"),
+    )
+}
 """Recipe -> what it sets."""
+
+WARM_STARTS = {f"{task}_warm_start.sh": f"TASK={task}" for task in REAL}
 
 
 def test_there_is_one_recipe_for_each_cell_of_the_grid() -> None:
     found = {path.name for path in RECIPES.glob("*.sh") if path.name.startswith((*SYNTHETIC, *REAL))}
-    assert found == set(GRID)
-    assert len(GRID) == 16 + 24 + 3
+    assert found == {*GRID, *WARM_STARTS}
+    assert len(GRID) == 16 + 24 + 9
 
 
-@pytest.mark.parametrize("name", GRID)
+@pytest.mark.parametrize("name", [*GRID, *WARM_STARTS])
 def test_a_recipe_only_names_its_cell_and_calls_the_shared_body(name: str) -> None:
     lines = [line for line in (RECIPES / name).read_text().splitlines() if not line.startswith("#")]
+    body = "warm_start_body.sh" if name in WARM_STARTS else "body.sh"
     assert lines == [
         "set -euo pipefail",
-        f"export {GRID[name]}",
-        'exec bash "$(dirname "${BASH_SOURCE[0]}")/body.sh" "$@"',
+        f"export {(GRID | WARM_STARTS)[name]}",
+        f'exec bash "$(dirname "${{BASH_SOURCE[0]}}")/{body}" "$@"',
     ]
 
 
 @pytest.fixture
 def spy(tmp_path: Path) -> Path:
-    """An environment whose ``madrl`` only writes down how it was called, so that 86 dry runs do not import veRL 86
-    times: what they would then have done is done in this process."""
+    """An environment whose ``madrl`` only writes down how it was called, so that a hundred dry runs do not import veRL
+    as often: what they would then have done is done in this process."""
     stack = tmp_path / "venv"
     (stack / "bin").mkdir(parents=True)
     script = stack / "bin" / "madrl"
@@ -70,7 +82,7 @@ def test_every_recipe_resolves_in_both_profiles(name: str, profile: str, spy: Pa
     train, dry, *overrides = (spy / "arguments").read_text().splitlines()
     assert (train, dry) == ("train", "--dry-run")
     config = compose(overrides)
-    cell = dict(variable.split("=") for variable in GRID[name].split())
+    cell = dict(variable.split("=", 1) for variable in GRID[name].split())
     assert config.madrl.reward.divergence == cell["DIVERGENCE"]
     assert config.madrl.target == cell["TARGET"]
     assert config.madrl.reward.form == cell.get("FORM", "additive")
@@ -81,10 +93,26 @@ def test_every_recipe_resolves_in_both_profiles(name: str, profile: str, spy: Pa
     data = cell["TASK"] + ("_miniature" if profile == "tiny" and not synthetic else "")
     assert config.data.train_files.endswith(f"/data/{data}/train.parquet")
     assert config.seed == 123
+    assert config.actor_rollout_ref.actor.entropy_coeff == (0.01 if "ENTROPY" in cell else 0)
     if profile == "gpu":
+        assert config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu == (8192 if "ENTROPY" in cell else 16384)
         assert config.trainer.total_training_steps == (6000 if synthetic else 1200)
         assert config.trainer.test_freq == (500 if synthetic else 100)
         assert config.actor_rollout_ref.actor.optim.lr == 5e-6
+
+
+@pytest.mark.parametrize("profile", ["gpu", "tiny"])
+@pytest.mark.parametrize("name", WARM_STARTS)
+def test_every_warm_start_resolves_in_both_profiles(name: str, profile: str, spy: Path) -> None:
+    done = dry_run(name, PROFILE=profile, VENV=str(spy / "venv"), SEED="123")
+    assert done.returncode == 0, done.stderr
+    command, dry, *overrides = (spy / "arguments").read_text().splitlines()
+    assert (command, dry) == ("warm-start", "--dry-run")
+    settings, _ = compose_warm_start(overrides)
+    task = WARM_STARTS[name].removeprefix("TASK=")
+    assert settings.data.name == (f"{task}_miniature" if profile == "tiny" else task)
+    assert settings.model == "Qwen/Qwen3-4B-Instruct-2507" or profile == "tiny"
+    assert settings.seed == 123
 
 
 def test_the_variables_of_the_paper_s_grid_reach_the_config_and_the_run_s_name(spy: Path) -> None:

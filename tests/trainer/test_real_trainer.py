@@ -25,7 +25,7 @@ from madrl.frequency import category_indices
 from madrl.miniature.tiny_model import build_model, build_tokenizer, save
 from madrl.reward import score_group
 from madrl.run_folder import RunFolder
-from madrl.trainer.sft import finetune
+from madrl.trainer.sft import Finetuning, finetune
 
 pytestmark = [pytest.mark.verl, pytest.mark.slow]
 
@@ -221,7 +221,7 @@ def test_the_sft_trainer_finetunes_the_miniature_and_leaves_a_model(trainings: T
 
     turns = [{"role": "user", "content": "Name an ocean."}, {"role": "assistant", "content": "Arctic"}]
     pd.DataFrame({"messages": [turns] * 64}).to_parquet(tmp_path / "sft.parquet")
-    finished = finetune(
+    wanted = Finetuning(
         trainings.model,
         tmp_path / "sft.parquet",
         tmp_path / "work",
@@ -236,6 +236,7 @@ def test_the_sft_trainer_finetunes_the_miniature_and_leaves_a_model(trainings: T
             "optim.lr": 4e-3,
         },
     )
+    finished = finetune(wanted)
     losses = [record["data"]["train/loss"] for record in read_jsonl(tmp_path / "work" / "metrics.jsonl")]
     assert len(losses) == 4
     assert losses[-1] < losses[0]

@@ -1,0 +1,92 @@
+"""Responses on their way to a file, in a folder beside it that a kill leaves whole.
+
+OUT.settings.json   what decided the responses; written first, and kept beside the finished file
+.OUT.partial/       responses.jsonl, one batch a line (a half line is a batch that is not there), and the engines' logs
+OUT                 appears when it is complete
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from madrl.errors import MadrlError
+from madrl.files import read_jsonl, replacing
+from madrl.response_file import line_of
+
+Line = dict[str, Any]
+"""One response of the finished file."""
+
+
+class Journal:
+    """The responses of one file, by uid; for one process at a time.
+
+    Raises MadrlError when the file belongs to other settings.
+    """
+
+    def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
+        self.out = out
+        self.settings_file = self.out.with_name(f"{self.out.name}.settings.json")
+        self.folder = self.out.with_name(f".{self.out.name}.partial")
+        self._batches = self.folder / "responses.jsonl"
+        self._settings = json.loads(json.dumps(settings))  # as a file would hold them
+        self._claim()
+        self.finished = self.out.exists()
+        self.lines: dict[str, Line] = {}
+        if self.finished:
+            self._remember(read_jsonl(self.out))
+        else:
+            self._read_batches()
+
+    def _claim(self) -> None:
+        if not self.settings_file.exists():
+            if self.out.exists():
+                raise MadrlError(f"{self.out} exists and does not say what made it: remove it, or name another file")
+            with replacing(self.settings_file) as unfinished:
+                unfinished.write_text(json.dumps(self._settings, indent=2) + "\n", encoding="utf-8")
+            return
+        there = json.loads(self.settings_file.read_text(encoding="utf-8"))
+        for key in sorted({*there, *self._settings}):
+            old, new = there.get(key), self._settings.get(key)
+            if old != new:
+                raise MadrlError(
+                    f"{self.out} holds responses made with {key}={old!r}, not {new!r}: name another file, or remove "
+                    f"it and {self.settings_file.name}"
+                )
+
+    def _read_batches(self) -> None:
+        if not self._batches.exists():
+            return
+        with self._batches.open("r+b") as file:
+            whole = 0
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                whole += len(line)
+                self._remember(json.loads(line))
+            file.truncate(whole)
+
+    def _remember(self, lines: Sequence[Line]) -> None:
+        self.lines |= {line["uid"]: line for line in lines}
+
+    def append(self, batch: Sequence[Line]) -> None:
+        """Add a batch: on disk, whole, when this returns."""
+        self.folder.mkdir(exist_ok=True)
+        with self._batches.open("ab") as file:
+            file.write(json.dumps(list(batch)).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._remember(batch)
+
+    def finish(self, uids: Sequence[str]) -> None:
+        """Write the file, its lines in the order of ``uids``, and remove the folder."""
+        if self.finished:
+            return
+        with replacing(self.out) as unfinished, unfinished.open("wb") as file:
+            file.writelines(line_of(self.lines[uid]) for uid in uids)
+            file.flush()
+            os.fsync(file.fileno())
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.finished = True

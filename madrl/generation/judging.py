@@ -1,0 +1,87 @@
+"""Responses before a classifier and a verifier while the engine goes on: an event loop in a thread of its own.
+
+The functions, and what becomes of one that raises, are training's (madrl.judge).
+"""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+from madrl.classifiers import load_classifier
+from madrl.errors import MadrlError
+from madrl.frequency import category_indices
+from madrl.judge import classify_response, verify_response
+from madrl.rollout import Judgment, Rollout
+from madrl.verifiers import load_verifier
+
+MAX_UNJUDGED = 0.5
+"""Share of a batch. Above it something is down, and it is better to stop than to write verdicts that nobody gave."""
+
+
+class JudgeSpec(NamedTuple):
+    """Who judges."""
+
+    classifier: str
+    """A key of CLASSIFIERS, or ``pkg.module:name``."""
+    verifier: str
+    """A key of VERIFIERS, or ``pkg.module:name``."""
+    categories: tuple[str, ...]
+
+
+class Judge:
+    """A context manager. Raises MadrlError for a classifier or verifier that does not exist."""
+
+    def __init__(self, spec: JudgeSpec) -> None:
+        self._spec = spec
+        self._classifier = load_classifier(spec.classifier)
+        self._verifier = load_verifier(spec.verifier)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="judge", daemon=True)
+
+    def __enter__(self) -> "Judge":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> "Future[None]":
+        """Run ``work``, which may await ``judge``, in the judge's thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def judge(self, rollouts: Sequence[Rollout]) -> list[Judgment]:
+        """One judgment for each response.
+
+        Raises MadrlError when the classifier raises or finds a category that is not declared, and when more than
+        MAX_UNJUDGED of the responses cannot be judged.
+        """
+        judged = list(await asyncio.gather(*map(self._judge_one, rollouts)))
+        category_indices([judgment.category for judgment in judged], self._spec.categories)
+        unjudged = [judgment.reason for judgment in judged if judgment.verdict.correct is None]
+        if len(unjudged) > MAX_UNJUDGED * len(judged):
+            raise MadrlError(
+                f"verifier {self._spec.verifier!r} could not judge {len(unjudged)} of {len(judged)} responses "
+                f"({max(set(unjudged), key=unjudged.count)}): mend that and start the same call again"
+            )
+        return judged
+
+    async def _judge_one(self, rollout: Rollout) -> Judgment:
+        try:
+            category, _ = classify_response(self._classifier, self._spec.classifier, rollout)
+        except RuntimeError as error:
+            raise MadrlError(str(error)) from error
+        verdict, answer, reason = await verify_response(self._verifier, self._spec.verifier, rollout)
+        return Judgment(category, verdict, answer, reason)
+
+
+async def _cancel_others() -> None:
+    """What is still being judged when the engines failed is left."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

@@ -1,0 +1,76 @@
+"""What is asked of a model: one request for each row, asked-for category and sample, with a seed of its own."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow.parquet as pq
+
+from madrl.errors import MadrlError
+from madrl.prompts import NAMINGS, Naming
+from madrl.rollout import Rollout
+from madrl.schema import Message, check_parquet
+
+Row = Mapping[str, Any]
+"""Of a parquet file in veRL's columns."""
+
+
+class Request(NamedTuple):
+    """One response that is wanted."""
+
+    row: int
+    """The row's ``extra_info.index``."""
+    asked: str | None
+    """The category that the prompt names; None when it names none."""
+    sample: int
+    """0, 1, ... among the responses to the same prompt."""
+
+    @property
+    def prompt_id(self) -> str:
+        """The same for all samples of one prompt, and for no other prompt of the file."""
+        return str(self.row) if self.asked is None else f"{self.row}-{self.asked}"
+
+    @property
+    def uid(self) -> str:
+        """``{prompt}_{session}_{output}``, as in veRL's dumps."""
+        return f"{self.prompt_id}_{self.sample}_0"
+
+    def seed(self, run_seed: int) -> int:
+        """The seed of this response alone, in 0..2^31 - 1: what it is does not depend on when it is sampled."""
+        return int.from_bytes(hashlib.sha256(f"{run_seed}/{self.uid}".encode()).digest()[:4]) >> 1
+
+
+def read_rows(path: Path) -> dict[int, Row]:
+    """``extra_info.index`` -> row, in the file's order. Raises MadrlError for a file that is not in veRL's columns."""
+    check_parquet(path)
+    return {row["extra_info"]["index"]: row for row in pq.read_table(path).to_pylist()}
+
+
+def naming_of(classifier: str) -> Naming:
+    """How a prompt names a category of ``classifier``. Raises MadrlError when there is no template for it."""
+    if classifier not in NAMINGS:
+        raise MadrlError(
+            f"no prompt names the categories of classifier {classifier!r}: there are templates for "
+            f"{', '.join(NAMINGS)} in madrl/prompts.py"
+        )
+    return NAMINGS[classifier]
+
+
+def messages_of(row: Row, asked: str | None, naming: Naming | None) -> list[Message]:
+    """The row's prompt, its last turn naming ``asked`` unless that is None."""
+    messages = [Message(role=turn["role"], content=turn["content"]) for turn in row["prompt"]]
+    if asked is None or naming is None:
+        return messages
+    last = messages[-1]
+    return [*messages[:-1], Message(role=last["role"], content=naming(last["content"], asked))]
+
+
+def rollout_of(row: Row, response: str) -> Rollout:
+    """The response as a classifier and a verifier take it."""
+    return Rollout(response, row["reward_model"]["ground_truth"], row["extra_info"], row["data_source"])
+
+
+def in_batches(requests: Sequence[Request], size: int) -> list[Sequence[Request]]:
+    """The requests in order, ``size`` at a time."""
+    return [requests[start : start + size] for start in range(0, len(requests), size)]

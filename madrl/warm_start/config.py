@@ -1,0 +1,125 @@
+"""The warm start's config: composed with Hydra from config/warm_start, a task and a profile, and checked once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import madrl
+from madrl.errors import MadrlError
+from madrl.generation.judging import JudgeSpec
+from madrl.targets import check_categories
+
+CONFIG_DIR = Path(madrl.__file__).parent / "config"
+
+WHOLE_NUMBERS = (
+    "prompt_tokens", "response_tokens", "per_category", "rows_per_round", "samples_per_row", "epochs", "checkpoints",
+    "selection_samples",
+)  # fmt: skip
+
+NAMING_TOKENS = 64
+"""Room for the sentence that names a category, and for the chat template's marks."""
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """The checked config (its fields, with comments, are in ``config/warm_start/warm_start.yaml``)."""
+
+    run: Path
+    data: Path
+    model: str
+    seed: int
+    judge: JudgeSpec
+    prompt_tokens: int
+    response_tokens: int
+    temperature: float
+    per_category: int
+    rows_per_round: int
+    samples_per_row: int
+    min_yield: float
+    epochs: int
+    checkpoints: int
+    selection_samples: int
+    sft_config: str
+    sft: dict[str, Any]
+    """Dotted keys of veRL's SFT config, on top of ``sft_config``."""
+
+    @property
+    def asked_tokens(self) -> int:
+        """Of the longest prompt with a category's name in it. Training leaves longer prompts out, so the finetuning
+        does too; it does not look at the response's length beside, which depends on the category."""
+        return self.prompt_tokens + NAMING_TOKENS
+
+    @property
+    def max_length(self) -> int:
+        """Tokens of prompt and response together that the finetuning takes."""
+        return self.asked_tokens + self.response_tokens
+
+    @property
+    def batch_size(self) -> int:
+        """Responses in one step of the finetuning."""
+        return int(self.sft["data.train_batch_size"])
+
+    def steps(self, responses: int) -> tuple[int, int]:
+        """Steps of the finetuning on so many responses, and the steps between two checkpoints, which divide them."""
+        between = max(1, round(self.epochs * responses / self.batch_size / self.checkpoints))
+        return between * self.checkpoints, between
+
+
+def compose(overrides: Sequence[str]) -> tuple[WarmStart, dict[str, Any]]:
+    """The settings that ``overrides`` (Hydra's ``key=value``) describe, and the resolved config that they are from.
+
+    Raises MadrlError for a bad override, a key that does not exist, and a value that is missing or makes no sense.
+    """
+    from hydra import compose as hydra_compose
+    from hydra import initialize_config_dir
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        with initialize_config_dir(str(CONFIG_DIR / "warm_start"), version_base=None):
+            tasks = f"hydra.searchpath=['file://{CONFIG_DIR}']"
+            config = hydra_compose("warm_start", overrides=[tasks, *overrides])
+        missing = sorted(OmegaConf.missing_keys(config))
+        if missing:
+            raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
+        plain: Any = OmegaConf.to_container(config, resolve=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise MadrlError(" ".join(str(error).split())) from error
+    for key in ("run", "data"):
+        plain["paths"][key] = str(Path(plain["paths"][key]).expanduser().absolute())
+    return _checked(plain), plain
+
+
+def _checked(config: Mapping[str, Any]) -> WarmStart:
+    node, own = config["warm_start"], config["madrl"]
+    known = {field.name for field in fields(WarmStart)}
+    unknown = [key for key in node if key not in known]
+    if unknown:
+        raise MadrlError(f"unknown key warm_start.{unknown[0]}: see madrl/config/warm_start/warm_start.yaml")
+    for key in WHOLE_NUMBERS:
+        if isinstance(node[key], bool) or not isinstance(node[key], int) or node[key] < 1:
+            raise MadrlError(f"warm_start.{key}={node[key]!r} is not a whole number above 0")
+    if not 0.0 <= node["min_yield"] < 1.0:
+        raise MadrlError(f"warm_start.min_yield={node['min_yield']!r} is not in [0, 1)")
+    if not isinstance(config["seed"], int) or config["seed"] < 0:
+        raise MadrlError(f"seed={config['seed']!r} is not a whole number")
+    return WarmStart(
+        run=Path(config["paths"]["run"]),
+        data=Path(config["paths"]["data"]),
+        model=str(config["paths"]["model"]),
+        seed=config["seed"],
+        judge=JudgeSpec(str(own["classifier"]), str(own["verifier"]), check_categories(own["categories"])),
+        sft=dict(_flat(config["sft"])),
+        **node,
+    )
+
+
+def _flat(node: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
+    """Dotted key and value of each leaf."""
+    flat = []
+    for key, value in node.items():
+        name = f"{path}{key}"
+        flat += _flat(value, f"{name}.") if isinstance(value, Mapping) and value else [(name, value)]
+    return flat

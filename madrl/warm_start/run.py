@@ -1,0 +1,168 @@
+"""``madrl warm-start``: all of it, stage by stage, each of which is left alone when it is done.
+
+RUN/config.yaml         the resolved config
+RUN/samples.jsonl       every response that was asked for, judged
+RUN/sampling.json       by category: asked, on category, correct, kept, yield; and how many are used of each
+RUN/sft.parquet         what is learnt: prompts that name no category
+RUN/sft/                veRL's log, metrics and checkpoints; once one is selected, their models only
+RUN/selection/          the selection split's responses, by checkpoint
+RUN/selection.json      every checkpoint's coverage, and which was chosen
+RUN/model/              the chosen model; appears last
+"""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from madrl.errors import MadrlError
+from madrl.files import locked, replacing
+from madrl.generation.generate import Sampling, generate_file
+from madrl.generation.requests import read_rows
+from madrl.warm_start.config import WarmStart, compose
+from madrl.warm_start.examples import balanced, write_examples
+from madrl.warm_start.sampling import sample
+from madrl.warm_start.selection import Coverage, choose, coverage_of, read_selection, write_selection
+from madrl.warm_start.tables import sampling_table, selection_table
+
+if TYPE_CHECKING:
+    from madrl.trainer.sft import Finetuning
+
+WIDTH = 120
+"""Of the tables, also in a log: five categories and their names fit."""
+
+
+def warm_start(overrides: Sequence[str], dry_run: bool = False) -> None:
+    """Make or finish the warm start that ``overrides`` describe; with ``dry_run`` only print its config and that of
+    veRL's SFT trainer, both checked.
+
+    Raises MadrlError for a bad config or data file, a folder of another warm start, a category that cannot be asked
+    for, and an engine or a trainer that failed.
+    """
+    from omegaconf import OmegaConf
+
+    settings, config = compose(overrides)
+    if dry_run:
+        resolved = OmegaConf.to_container(_finetuning(settings, settings.per_category).config())
+        print(OmegaConf.to_yaml(OmegaConf.create({**config, "sft": resolved})), end="")
+        return
+    run = settings.run
+    run.mkdir(parents=True, exist_ok=True)
+    console = Console(width=WIDTH)
+    with locked(run / ".lock", f"{run} is being made by another process: wait for it to end"):
+        _claim(run / "config.yaml", config)
+        if not (run / "model").exists():
+            _finetuning(
+                settings, settings.per_category
+            ).config()  # a key that veRL does not know, before hours of sampling
+            used = _sample(settings)
+            console.print(sampling_table(_read(run / "sampling.json")["categories"], used))
+            models = _finetune(settings, used)
+            chosen = _select(settings, models)
+            _prune(run / "sft" / "checkpoints")
+            with replacing(run / "model") as unfinished:
+                shutil.copytree(models[chosen], unfinished)
+        checkpoints, step = read_selection(run / "selection.json")
+        console.print(selection_table(checkpoints, step))
+        print(f"{run / 'model'}: the checkpoint of step {step}, by coverage")
+
+
+def _claim(path: Path, config: Mapping[str, Any]) -> None:
+    """Write the config, or check that the one there is the same."""
+    from omegaconf import OmegaConf
+
+    if path.exists():
+        old, new = OmegaConf.to_container(OmegaConf.load(path)), json.loads(json.dumps(config))
+        for key in sorted({*_leaves(old), *_leaves(new)}):
+            before, now = _leaves(old).get(key), _leaves(new).get(key)
+            if before != now:
+                raise MadrlError(
+                    f"{path.parent} holds a warm start with {key}={before!r}, not {now!r}: give this one another "
+                    "folder (paths.run), or remove that one"
+                )
+    with replacing(path) as unfinished:
+        OmegaConf.save(OmegaConf.create(dict(config)), unfinished)
+
+
+def _leaves(node: Any, path: str = "") -> dict[str, Any]:
+    if not isinstance(node, Mapping):
+        return {path: node}
+    return {name: leaf for key in node for name, leaf in _leaves(node[key], f"{path}.{key}".lstrip(".")).items()}
+
+
+def _sample(settings: WarmStart) -> int:
+    """Rejection sampling and the finetuning's rows; returns how many of each category are used."""
+    report, rows_file = settings.run / "sampling.json", settings.run / "sft.parquet"
+    if not report.exists():
+        harvests = sample(settings)
+        chosen = balanced({n: h.kept for n, h in harvests.items()}, settings.per_category, settings.seed)
+        if len(chosen) < settings.batch_size:
+            raise MadrlError(
+                f"{len(chosen)} responses to learn from are less than one batch of {settings.batch_size}: ask for more "
+                "(warm_start.per_category, samples_per_row), or lower sft.data.train_batch_size"
+            )
+        write_examples(chosen, read_rows(settings.data / "train.parquet"), rows_file)
+        found = {
+            "used_of_each": len(chosen) // len(harvests),
+            "categories": {name: harvest.facts() for name, harvest in harvests.items()},
+        }
+        with replacing(report) as unfinished:
+            unfinished.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    return int(_read(report)["used_of_each"])
+
+
+def _finetuning(settings: WarmStart, used: int) -> "Finetuning":
+    """The finetuning on ``used`` responses of each category."""
+    from madrl.trainer.sft import Finetuning
+
+    steps, between = settings.steps(used * len(settings.judge.categories))
+    return Finetuning(
+        model=settings.model,
+        train_file=settings.run / "sft.parquet",
+        work_dir=settings.run / "sft",
+        config_name=settings.sft_config,
+        steps=steps,
+        save_every=between,
+        seed=settings.seed,
+        overrides={**settings.sft, "data.max_length": settings.max_length},
+    )
+
+
+def _finetune(settings: WarmStart, used: int) -> dict[int, Path]:
+    """Step -> model of each checkpoint."""
+    from madrl.trainer.sft import checkpoints, finetune
+
+    wanted = _finetuning(settings, used)
+    finetune(wanted)
+    return checkpoints(wanted.work_dir)
+
+
+def _select(settings: WarmStart, models: Mapping[int, Path]) -> int:
+    """Measure the base model and every checkpoint, and choose; returns the chosen step."""
+    path, folder = settings.run / "selection.json", settings.run / "selection"
+    folder.mkdir(exist_ok=True)
+    found: list[Coverage] = []
+    for step, model in {0: settings.model, **models}.items():
+        sampling = Sampling(str(model), settings.temperature, settings.response_tokens, settings.seed)
+        out = folder / f"step-{step}.jsonl"
+        data = settings.data / "selection.parquet"
+        done = generate_file(data, out, sampling, settings.judge, settings.selection_samples)
+        found.append(coverage_of(step, done.lines, settings.judge.categories))
+    chosen = choose(found)
+    write_selection(path, found, chosen)
+    return chosen.step
+
+
+def _prune(checkpoints: Path) -> None:
+    """Leave of each checkpoint its model only: what resuming needs is several times as large."""
+    for folder in checkpoints.glob("global_step_*"):
+        for path in folder.iterdir():
+            if path.name != "huggingface":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))

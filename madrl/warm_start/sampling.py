@@ -1,0 +1,151 @@
+"""Rejection sampling: the training rows asked for each category by name, until there are enough usable responses.
+
+A response is usable when it is correct, in the category that was asked for, whole, and not there yet. It goes on in
+rounds over the rows, and a category that has enough is asked no more. What a round asks follows from what came back
+before it, so that a call which resumes asks what the one that was stopped would have asked.
+"""
+
+import math
+import random
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from madrl.errors import MadrlError
+from madrl.generation.generate import Responses, Sampling
+from madrl.generation.journal import Line
+from madrl.generation.progress import progress
+from madrl.generation.requests import Request
+from madrl.warm_start.config import WarmStart
+
+SPARE = 1.1
+"""Asked in a round for each response that is expected to be missing."""
+
+LEAST_ROWS = 64
+"""Rows that a round asks at least: fewer would leave an engine idle."""
+
+
+@dataclass
+class Harvest:
+    """What came back for one category, in the order of asking."""
+
+    max_prompt_tokens: int
+    """Of a prompt that is learnt from, with the category's name in it."""
+    asked: int = 0
+    on_category: int = 0
+    """In the category that was asked for."""
+    correct: int = 0
+    """And correct."""
+    unjudged: int = 0
+    kept: list[Line] = field(default_factory=list)
+    """And whole, to a prompt that is not too long, and different from all before."""
+
+    @property
+    def yield_(self) -> float:
+        """Usable responses of those asked for; 0 when none was."""
+        return len(self.kept) / self.asked if self.asked else 0.0
+
+    def add(self, line: Line, seen: set[str]) -> None:
+        """Count one response; ``seen`` are the normalised texts that are there, in any category."""
+        self.asked += 1
+        self.unjudged += line["correct"] is None
+        if line["category"] != line["asked"]:
+            return
+        self.on_category += 1
+        if not line["correct"]:
+            return
+        self.correct += 1
+        text = normalized(line["response"])
+        fits = line["prompt_tokens"] <= self.max_prompt_tokens
+        if line["finish_reason"] != "length" and fits and text not in seen:
+            seen.add(text)
+            self.kept.append(line)
+
+    def facts(self) -> dict[str, Any]:
+        """For the report. JSON types only."""
+        return {
+            "asked": self.asked,
+            "on_category": self.on_category,
+            "correct": self.correct,
+            "kept": len(self.kept),
+            "yield": self.yield_,
+            "unjudged": self.unjudged,
+        }
+
+
+def normalized(text: str) -> str:
+    """The text as it counts for being there already: letters' and digits' forms, case and white space are the same."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def harvests_of(lines: Sequence[Line], categories: Sequence[str], max_prompt_tokens: int) -> dict[str, Harvest]:
+    """Category -> what came back for it."""
+    harvests = {name: Harvest(max_prompt_tokens) for name in categories}
+    seen: set[str] = set()
+    for line in lines:
+        harvests[line["asked"]].add(line, seen)
+    return harvests
+
+
+def next_round(harvests: Mapping[str, Harvest], rows: Sequence[int], settings: WarmStart) -> list[Request]:
+    """What to ask next; nothing when each category has enough, or has asked each row ``samples_per_row`` times.
+
+    The i-th question for a category goes to row i of ``rows``, and round again; so the same rows are asked for every
+    category, and a prompt of the finetuning is answered in several.
+    """
+    requests = []
+    for name, harvest in harvests.items():
+        missing = settings.per_category - len(harvest.kept)
+        if missing <= 0:
+            continue
+        expected = (len(harvest.kept) + 1) / (harvest.asked + 1)  # 1 before anything is known
+        count = math.ceil(SPARE * missing / expected) if harvest.asked else settings.rows_per_round
+        count = min(max(count, LEAST_ROWS), settings.rows_per_round)
+        last = min(harvest.asked + count, len(rows) * settings.samples_per_row)
+        requests += [Request(rows[i % len(rows)], name, i // len(rows)) for i in range(harvest.asked, last)]
+    return requests
+
+
+def sample(settings: WarmStart) -> dict[str, Harvest]:
+    """Ask until there is enough; returns what came back. Resumes, and returns at once when it is done.
+
+    Every response is in ``samples.jsonl``. Raises MadrlError when a category's yield is below ``min_yield``.
+    """
+    sampling = Sampling(settings.model, settings.temperature, settings.response_tokens, settings.seed)
+    names = settings.judge.categories
+    decides = {key: getattr(settings, key) for key in ("per_category", "rows_per_round", "samples_per_row")}
+    data, out = settings.data / "train.parquet", settings.run / "samples.jsonl"
+    with Responses(
+        data, out, sampling, settings.judge, names, decides | {"asked_tokens": settings.asked_tokens}
+    ) as responses:
+        rows = list(responses.rows)
+        random.Random(settings.seed).shuffle(rows)
+        asked: list[Request] = []
+        lines: list[Line] = []
+        for number, requests in enumerate(_rounds(lines, rows, settings), start=1):
+            with progress(f"round {number}", len(requests), sum(responses.has(r) for r in requests)) as advance:
+                lines += responses.to(requests, advance)
+            asked += requests
+        responses.finish(asked)
+    harvests = harvests_of(lines, names, settings.asked_tokens)
+    check_yield(harvests, settings)
+    return harvests
+
+
+def _rounds(lines: Sequence[Line], rows: Sequence[int], settings: WarmStart) -> Iterator[list[Request]]:
+    """The rounds, each after the ``lines`` of those before it have been added."""
+    while requests := next_round(harvests_of(lines, settings.judge.categories, settings.asked_tokens), rows, settings):
+        yield requests
+
+
+def check_yield(harvests: Mapping[str, Harvest], settings: WarmStart) -> None:
+    """Raises MadrlError that names the category whose yield is the lowest, when that is below ``min_yield``."""
+    name, worst = min(harvests.items(), key=lambda item: item[1].yield_)
+    if worst.yield_ < settings.min_yield or not worst.kept:
+        raise MadrlError(
+            f"category {name!r}: of {worst.asked} responses asked for in it {worst.on_category} were, "
+            f"{worst.correct} of these correct, {len(worst.kept)} usable: a yield of {worst.yield_:.1%}, below "
+            f"warm_start.min_yield={settings.min_yield:.1%}. Use a stronger base model (paths.model), ask more often "
+            "(warm_start.samples_per_row), or leave the category out (madrl.categories)"
+        )

@@ -1,0 +1,95 @@
+"""Which checkpoint training starts from: the one that reaches every category, not the one that is right most often.
+
+A category that the policy never samples earns nothing and cannot be steered to, and GRPO teaches correctness later.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from madrl.errors import MadrlError
+from madrl.evaluation.metrics import jsd_floor, jsd_to_target, off_support_rate, pass_at_1, shares, unjudged_rate
+from madrl.files import replacing
+from madrl.frequency import category_counts, category_indices
+from madrl.generation.journal import Line
+from madrl.targets import uniform
+
+RULE = "largest min_share, then lowest jsd to uniform, then the earliest step; the base model is shown and not chosen"
+
+
+class Coverage(NamedTuple):
+    """What one checkpoint samples on prompts that name no category."""
+
+    step: int
+    """0 for the base model."""
+    samples: int
+    shares: dict[str, float | None]
+    """Of the on-support responses."""
+    min_share: float
+    """The rarest category's share of all responses, off-support ones included, as a group's frequencies count them in
+    training: how likely a response reaches it."""
+    jsd: float | None
+    """Of ``shares`` to the uniform distribution, in nats; None when nothing is on-support."""
+    floor: float | None
+    """The JSD that a uniform policy would show at as many on-support responses."""
+    off_support: float
+    unjudged: float
+    pass_at_1: float | None
+
+
+def coverage_of(step: int, lines: Sequence[Line], categories: Sequence[str]) -> Coverage:
+    """Measure one checkpoint. Raises MadrlError when there are no responses."""
+    if not lines:
+        raise MadrlError(f"no responses of step {step}: the selection split is empty")
+    indices = category_indices([line["category"] for line in lines], categories)
+    correct = [line["correct"] for line in lines]
+    target = uniform(len(categories))
+    counts = category_counts(indices, len(categories))
+    found = shares(indices, len(categories))
+    return Coverage(
+        step=step,
+        samples=len(lines),
+        shares={name: float(s) if np.isfinite(s) else None for name, s in zip(categories, found, strict=True)},
+        min_share=float(counts.min() / len(lines)),
+        jsd=jsd_to_target(target, indices),
+        floor=jsd_floor(target, int(counts.sum())).mean if counts.sum() else None,
+        off_support=off_support_rate(indices) or 0.0,
+        unjudged=unjudged_rate(correct) or 0.0,
+        pass_at_1=pass_at_1(correct),
+    )
+
+
+def choose(checkpoints: Sequence[Coverage]) -> Coverage:
+    """The checkpoint to start training from, by RULE. Raises MadrlError when none of them reaches every category."""
+    candidates = [found for found in checkpoints if found.step > 0]
+    best = min(
+        candidates, key=lambda found: (-found.min_share, found.jsd if found.jsd is not None else np.inf, found.step)
+    )
+    if best.min_share == 0.0:
+        never = [name for name, share in best.shares.items() if not share]
+        raise MadrlError(
+            f"no checkpoint reaches every category: even the best, step {best.step}, never samples {', '.join(never)}: "
+            "finetune longer (warm_start.epochs), on more responses (warm_start.per_category), or with a larger "
+            "learning rate (sft.optim.lr)"
+        )
+    return best
+
+
+def write_selection(path: Path, checkpoints: Sequence[Coverage], chosen: Coverage) -> None:
+    """The table of all checkpoints beside the choice, as JSON."""
+    table: dict[str, Any] = {
+        "chosen": chosen.step,
+        "rule": RULE,
+        "checkpoints": [found._asdict() for found in checkpoints],
+    }
+    with replacing(path) as unfinished:
+        unfinished.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
+
+
+def read_selection(path: Path) -> tuple[list[Coverage], int]:
+    """What ``write_selection`` wrote: the checkpoints and the chosen step."""
+    table = json.loads(path.read_text(encoding="utf-8"))
+    return [Coverage(**found) for found in table["checkpoints"]], int(table["chosen"])

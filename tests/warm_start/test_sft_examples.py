@@ -1,0 +1,55 @@
+"""What is learnt: as much of each category, from prompts that name none."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from madrl.generation.requests import Row, messages_of
+from madrl.prompts import LANGUAGE_NAMES, in_language, math_prompt
+from madrl.warm_start.examples import balanced, messages, write_examples
+
+
+def lines(category: str, count: int) -> list[dict[str, Any]]:
+    return [
+        {"asked": category, "uid": f"{i}-{category}_0_0", "index": i, "response": f"{category} {i}"}
+        for i in range(count)
+    ]
+
+
+KEPT = {"en": lines("en", 9), "zh": lines("zh", 3), "hi": lines("hi", 5)}
+
+
+def test_the_scarcest_category_decides_how_many_of_each_are_learnt() -> None:
+    for at_most, expected in ((100, 3), (2, 2)):
+        chosen = balanced(KEPT, at_most, seed=1)
+        for name in KEPT:
+            assert sorted(c["response"] for c in chosen if c["asked"] == name) == [
+                f"{name} {i}" for i in range(expected)
+            ]
+
+
+def test_the_order_is_random_and_follows_from_the_seed() -> None:
+    assert balanced(KEPT, 3, seed=1) == balanced(KEPT, 3, seed=1) != balanced(KEPT, 3, seed=2)
+    assert [line["asked"] for line in balanced(KEPT, 3, seed=1)] != ["en"] * 3 + ["zh"] * 3 + ["hi"] * 3
+
+
+def test_the_learnt_prompt_is_the_row_s_own_and_names_no_category(tmp_path: Path) -> None:
+    system = {"role": "system", "content": "Be brief."}
+    rows: dict[int, Row] = {
+        i: {"prompt": [system, {"role": "user", "content": math_prompt(f"{i} + 1?")}]} for i in range(9)
+    }
+    asked = messages_of(rows[0], "hi", in_language)
+    assert "Hindi" in asked[-1]["content"], "what the response was asked with"
+    write_examples(balanced(KEPT, 3, seed=1), rows, tmp_path / "sft.parquet")
+    table = pq.read_table(tmp_path / "sft.parquet").to_pylist()
+    assert len(table) == 9
+    names = "|".join(LANGUAGE_NAMES.values())
+    for row in table:
+        *prompt, answer = row["messages"]
+        index = int(row["uid"].partition("-")[0])
+        assert prompt == rows[index]["prompt"]
+        assert answer == {"role": "assistant", "content": f"{row['category']} {index}"}
+        assert not re.search(names, str(prompt))
+    assert messages(KEPT["hi"][0], rows)[-1]["role"] == "assistant"
