@@ -97,10 +97,10 @@ def test_no_hostile_answer_gets_more_than_its_deadline_and_the_pool_serves_on(im
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_reading_a_hostile_answer_takes_no_time(name: str) -> None:
-    start = time.perf_counter()
+    start = time.thread_time()
     for reference in ("42", "x^2+1", "1,2", r"\text{even}"):
         decide(reference, HOSTILE[name])
-    assert time.perf_counter() - start < 0.5
+    assert time.thread_time() - start < 0.5
 
 
 _LONG = 200_000
@@ -114,9 +114,9 @@ FLOODS = {
 
 @pytest.mark.parametrize("name", FLOODS)
 def test_finding_an_answer_takes_time_linear_in_the_response(name: str) -> None:
-    start = time.perf_counter()
+    start = time.thread_time()
     answer_in(FLOODS[name])
-    assert time.perf_counter() - start < 2.0
+    assert time.thread_time() - start < 4.0  # seconds of CPU; quadratic time would take minutes
 
 
 @pytest.mark.parametrize(
@@ -128,10 +128,10 @@ def test_finding_an_answer_takes_time_linear_in_the_response(name: str) -> None:
     ids=lambda text: text[:6],
 )  # fmt: skip
 def test_no_pattern_of_ours_backtracks_without_end(text: str) -> None:
-    start = time.perf_counter()
+    start = time.thread_time()
     for reference in ("42", "x^2+1", "1,2", r"\text{even}"):
         decide(reference, text)
-    assert time.perf_counter() - start < 0.5
+    assert time.thread_time() - start < 0.5
 
 
 def test_last_boxed_balances_braces_and_skips_escaped_ones() -> None:

@@ -131,7 +131,8 @@ def test_an_answer_whose_workers_crash_twice_is_incorrect() -> None:
         first = _busy_worker(pool)
         os.kill(first, signal.SIGSEGV)
         second = _busy_worker(pool, first)
-        time.sleep(1.0)  # its libraries are loaded, and the reference has been looked at
+        while psutil.Process(second).cpu_times().user < 3.0:  # its libraries are loaded, the reference is looked at
+            time.sleep(0.05)
         os.kill(second, signal.SIGSEGV)
         assert outcome.result(LONG_S) == Comparison(Verdict.INCORRECT, "worker_crash")
     finally:
