@@ -13,6 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -193,6 +194,41 @@ def _evaluate(args: argparse.Namespace) -> None:
         print(path)
 
 
+def _report_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, or folders of them; one run: its own page")
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="gets index.html, and tables and figures")
+    parser.add_argument(
+        "--baseline",
+        action="append",
+        default=[],
+        metavar="[DATASET:]NAME=FILE.jsonl",
+        help="a row of the main table from a file of responses, e.g. 'SFT init=init.jsonl'; may be repeated",
+    )
+    parser.add_argument("--compare", choices=["paper"], help="set the paper's published numbers beside these")
+
+
+def _report(args: argparse.Namespace) -> None:
+    from rich.progress import Progress
+
+    from madrl.report.build import parse_baseline, report_study
+    from madrl.report.cells import is_run, run_roots
+    from madrl.report.run_page import report_run_page
+
+    output = Path(args.output)
+    if len(args.runs) == 1 and is_run(Path(args.runs[0])):
+        if args.baseline or args.compare:
+            raise MadrlError("--baseline and --compare belong to the tables of several runs: name more, or a folder")
+        written = report_run_page(args.runs[0], output)
+    else:
+        baselines = [parse_baseline(value) for value in args.baseline]
+        with Progress(transient=True) as progress:
+            task = progress.add_task("scoring the runs", total=len(run_roots(args.runs)))
+            advance = partial(progress.advance, task)
+            written = report_study(args.runs, output, baselines, args.compare == "paper", advance)
+    for path in written:
+        print(path)
+
+
 def _miniature_options(parser: argparse.ArgumentParser) -> None:
     from madrl.miniature.tasks import MINIATURES
 
@@ -267,6 +303,16 @@ def _warm_start(args: argparse.Namespace) -> None:
     warm_start(args.overrides, args.dry_run)
 
 
+def _grid_options(parser: argparse.ArgumentParser) -> None:
+    from madrl.grid.command_line import add_options
+
+    add_options(parser)
+
+
+def _grid(args: argparse.Namespace) -> None:
+    args.do(args)
+
+
 def _doctor_options(parser: argparse.ArgumentParser) -> None:
     pass
 
@@ -288,8 +334,10 @@ COMMANDS: dict[str, Command] = {
     "warm-start": Command("make every category reachable: sample, finetune, select", _warm_start_options, _warm_start),
     "train": Command("run or resume one training run with veRL", _train_options, _train),
     "rehearse": Command("the rewards of ready-made responses to a run's data", _rehearse_options, _rehearse),
+    "grid": Command("the paper's runs, or a part of them: plan, run, status, retry", _grid_options, _grid),
     "holdout": Command("sample the holdout split with a trained run's last checkpoint", _holdout_options, _holdout),
     "evaluate": Command("scores and figures of a run, or of a file of responses", _evaluate_options, _evaluate),
+    "report": Command("tables, figures and a page of many runs, or the page of one", _report_options, _report),
     "miniature": Command("build the miniature model of PROFILE=tiny", _miniature_options, _miniature),
     "generate": Command("sample a model's responses to a parquet file's rows", _generate_options, _generate),
     "classify": Command("the category of existing responses, JSONL to JSONL", _classify_options, _classify),

@@ -86,7 +86,7 @@ if [ -n "${DRY_RUN:-}" ]; then
 fi
 if [ "$PROFILE" = tiny ] && [ -z "${MODEL:-}" ]; then
   stage miniature "a miniature model, finetuned by veRL to answer validly with a skewed mix, to $MINIATURE" \
-    madrl miniature --task "$TASK" --data "$DATA" -o "$MINIATURE"
+    in_turn "$MINIATURE" madrl miniature --task "$TASK" --data "$DATA" -o "$MINIATURE"
 fi
 if [ "$TASK" = code_contests ]; then start_sandbox; fi
 stage train "GRPO towards target $TARGET with the $DIVERGENCE reward, to $RUN" madrl train "${overrides[@]}"

@@ -14,6 +14,15 @@ stage() {
   }'
 }
 
+# in_turn PATH COMMAND...: COMMAND, which makes PATH, while no other recipe here makes it. The lock lives as long as any
+# process of COMMAND.
+in_turn() {
+  local made=$1
+  shift
+  mkdir -p "$(dirname "$made")"
+  flock "$made.lock" "$@"
+}
+
 # A sandbox for this run alone, unless SANDBOX_URL names one; it ends with this script.
 start_sandbox() {
   if [ -n "${SANDBOX_URL:-}" ]; then export MADRL_SANDBOX_URLS=$SANDBOX_URL; fi
@@ -30,9 +39,9 @@ prepare_data() {
   local script=$TASK
   case $PROFILE:$TASK in
     *:synthetic_*) stage data "$TASK: topics and prompts to $DATA" \
-      python data_prep/synthetic.py --local_save_dir "$DATA" --form "${TASK#synthetic_}" ;;
+      in_turn "$DATA" python data_prep/synthetic.py --local_save_dir "$DATA" --form "${TASK#synthetic_}" ;;
     tiny:*) stage data "problems in the rows and files of $TASK to $DATA" \
-      python data_prep/miniature.py --task "$TASK" --local_save_dir "$DATA" ;;
+      in_turn "$DATA" python data_prep/miniature.py --task "$TASK" --local_save_dir "$DATA" ;;
     *)
       if [ "$TASK" = math ]; then script=hendrycks_math; fi
       if [ ! -f "$DATA/manifest.json" ]; then

@@ -1,0 +1,143 @@
+"""What decides a cell's outcome, and the name that follows from it: ``math_peak_rkl_add70_seed42_tiny-3f9a1c2e``.
+
+The parts of the hash:
+
+config   the resolved config (madrl.grid.composed), without paths, names and what only concerns the machine
+seed     apart from it, so that the seeds of a setting share a config
+data     the files of the manifest that data_prep wrote, each with its SHA-256; none before they are prepared
+code     the statements of the modules that decide rewards (madrl.grid.source)
+model    the fingerprint of the initial model's folder; of a name on the hub the name; for a miniature that the recipe
+         builds the code that builds it
+
+With a command in place of the recipe the cell's variables and the command stand for config and data, which only the
+command knows.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from madrl.errors import MadrlError
+from madrl.files import locked
+from madrl.grid.cells import Cell, as_json
+from madrl.grid.composed import configs_of
+from madrl.grid.plan import Plan
+from madrl.grid.source import MINIATURE, PACKAGE, TRAINING, code_hash
+
+HASH_DIGITS = 8
+
+PARTS = ("config", "data", "code", "model", "command", "overrides")
+"""What may differ between two runs of one cell."""
+
+REWRITING_S = 10.0
+"""How long a data folder may be without its manifest while data_prep renames files into it."""
+
+
+class Identity(NamedTuple):
+    """A cell with everything that decides its outcome."""
+
+    cell: Cell
+    name: str
+    """Readable; cells of another config, code, data or model share it."""
+    parts: dict[str, Any]
+    steps: int | None
+    """Of the training; None with a command of one's own."""
+
+    @property
+    def run_name(self) -> str:
+        """The name of the run's folder in OUT."""
+        text = json.dumps(self.parts, sort_keys=True)
+        return f"{self.name}-{hashlib.sha256(text.encode()).hexdigest()[:HASH_DIGITS]}"
+
+
+def identities(plan: Plan, cells: Iterable[Cell]) -> list[Identity]:
+    """The identity of each cell as things are on disk now. Raises MadrlError for a config that does not compose and a
+    model that is none."""
+    cells = list(cells)
+    configs = configs_of(plan, cells) if plan.command is None else {}
+    shared = {task: _shared_parts(plan, task) for task in sorted({cell.task for cell in cells})}
+    found = []
+    for cell in cells:
+        parts = {"cell": as_json(cell), "profile": plan.profile, **shared[cell.task]}
+        if plan.command is None:
+            parts["config"] = configs[cell].sha256
+        steps = None if plan.command is not None else configs[cell].steps
+        found.append(Identity(cell, f"{cell.name}_{plan.profile}", parts, steps))
+    return found
+
+
+def check_unchanged(plan: Plan, parts: Mapping[str, Any]) -> None:
+    """Raises MadrlError that names what has changed since the ``parts`` of a cell were found: its run would not be what
+    its folder's name says."""
+    (now,) = identities(plan, [Cell(**parts["cell"])])
+    changed = changes(parts, now.parts)
+    if changed:
+        raise MadrlError(f"{', '.join(changed)} changed since this cell was planned: start madrl grid run again")
+
+
+def changes(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The names of the parts that differ."""
+    return [name for name in PARTS if one.get(name) != other.get(name)]
+
+
+def data_folder(plan: Plan, task: str) -> Path:
+    """Where recipes/body.sh has the task's data."""
+    own = plan.profile == "gpu" or task.startswith("synthetic_")
+    return plan.out / "data" / (task if own else f"{task}_miniature")
+
+
+def builds_miniature(plan: Plan, task: str) -> bool:
+    """Whether the task's recipes make their initial model themselves."""
+    return plan.profile == "tiny" and task not in plan.models
+
+
+def _shared_parts(plan: Plan, task: str) -> dict[str, Any]:
+    if plan.command is not None:
+        return {"command": list(plan.command), "overrides": list(plan.overrides), "model": _model(plan, task)}
+    return {"data": _data(data_folder(plan, task)), "code": code_hash(TRAINING), "model": _model(plan, task)}
+
+
+def _data(folder: Path) -> str | None:
+    manifest = _manifest(folder)
+    return None if manifest is None else _hash(manifest["files"])
+
+
+def _manifest(folder: Path) -> Any:
+    """manifest.json, None when there is none; waits for a data_prep that is just replacing it."""
+    deadline = time.monotonic() + REWRITING_S
+    while True:
+        try:
+            return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            if time.monotonic() > deadline or not _being_written(folder):
+                return None
+            time.sleep(0.1)
+
+
+def _being_written(folder: Path) -> bool:
+    lock = folder / ".lock"
+    if not lock.exists():
+        return False
+    try:
+        with locked(lock, ""):
+            return False
+    except MadrlError:
+        return True
+
+
+def _model(plan: Plan, task: str) -> str | None:
+    """What tells the initial model from another; None where the config alone does."""
+    if task in plan.models:
+        from madrl.generation.generate import fingerprint
+
+        return fingerprint(plan.models[task]) or plan.models[task]
+    if plan.command is None and builds_miniature(plan, task):
+        return _hash([code_hash(MINIATURE), (PACKAGE / "config" / "miniature_sft.yaml").read_text(encoding="utf-8")])
+    return None
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

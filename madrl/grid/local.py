@@ -1,0 +1,164 @@
+"""Run cells as processes of this machine, a few at a time.
+
+The slots are the folder's, not the process's: cells that an earlier grid left running, or that another one runs now,
+take theirs. A cell is started at most once by one call, so that one that fails or is refused does not loop.
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from madrl.errors import MadrlError
+from madrl.files import locked
+from madrl.grid.identity import Identity, builds_miniature, data_folder
+from madrl.grid.ledger import Ledger, Standing, State, standing_of
+from madrl.grid.plan import RECIPES, Plan
+from madrl.grid.supervise import told_to_stop
+
+POLL_S = 0.5
+CLAIM_S = 60.0
+"""How long a cell's process may take to get the cell's lock: on a busy machine an interpreter starts slowly."""
+
+SHARED = RECIPES / "grid_shared.sh"
+
+
+def supervisor(plan: Plan, run_name: str) -> list[str]:
+    """The command that runs one cell, for every backend."""
+    return [sys.executable, "-m", "madrl.grid.supervise", str(plan.out), run_name]
+
+
+def prepare(plan: Plan, tasks: Sequence[str]) -> None:
+    """Make what the cells of ``tasks`` share: their data, and the miniature models that the recipe would build.
+
+    Before the first cell rather than in it, since the data are part of every cell's name, and two cells must not make
+    them at once. Data that are there are made anew only where that is cheap, as in every recipe. Raises MadrlError when
+    a stage fails. A command of one's own prepares what it needs itself."""
+    if plan.command is not None:
+        return
+    for task in tasks:
+        own = {"TASK": task, "PROFILE": plan.profile, "DATA": str(data_folder(plan, task))}
+        own["MINIATURE"] = str(plan.out / "models" / task) if builds_miniature(plan, task) else ""
+        own["RUN"] = str(plan.folder / "shared" / task)
+        with _waited_for(plan.folder / "preparing"):
+            # The stages hold the lock as well, so that a grid that is killed now does not let another one in.
+            done = subprocess.run(["bash", str(SHARED)], env=os.environ | own, close_fds=False, check=False)
+        if done.returncode:
+            raise MadrlError(f"preparing {task} ended with exit code {done.returncode}: see above")
+
+
+def run(plan: Plan, identities: Sequence[Identity], slots: int) -> None:
+    """Run the planned ones among ``identities``, ``slots`` at a time, until none is left that this call may start. It
+    waits for those that others run, and goes on with them should they be interrupted.
+
+    SIGINT and SIGTERM interrupt the cells that this call has started; SIGKILL leaves them running. Raises MadrlError
+    when cells failed or were not run."""
+    started: dict[str, subprocess.Popen[bytes]] = {}
+    reported: set[str] = set()
+    with told_to_stop() as told:
+        while not told:
+            for name, child in started.items():
+                if child.poll() is not None and name not in reported:
+                    reported.add(name)
+                    _report(plan, identities, name)
+            standings = [standing_of(plan, identity) for identity in identities]
+            waiting = [s for s in standings if s.state is State.PLANNED and s.run_name not in started]
+            elsewhere = any(s.state is State.RUNNING for s in standings)
+            if not waiting and len(reported) == len(started) and not elsewhere:
+                break
+            for standing in waiting:
+                begun = None if told else _start(plan, standing, slots)
+                if begun is None:
+                    break
+                started[standing.run_name] = begun
+                done = sum(s.state is State.DONE for s in standings)
+                _say(f"start  {standing.run_name}  ({done} of {len(standings)} done)")
+            time.sleep(POLL_S)
+        if told:
+            _interrupt(list(started.values()))
+            raise SystemExit(128 + told[0])
+    _check_end([standing_of(plan, identity) for identity in identities])
+
+
+def _start(plan: Plan, standing: Standing, slots: int) -> "subprocess.Popen[bytes] | None":
+    """Start the cell if a slot is free and nobody else has started it; None otherwise."""
+    with contextlib.ExitStack() as starting:
+        try:
+            # One at a time among all grids of the folder, or two would take the same slot.
+            starting.enter_context(locked(plan.folder / "starting", "busy"))
+        except MadrlError:
+            return None
+        ledger = Ledger(plan, standing.run_name)
+        if len(running(plan)) >= slots or standing_of(plan, standing.identity).state is not State.PLANNED:
+            return None
+        ledger.describe(standing.identity)
+        with ledger.log.open("ab") as log:
+            child = subprocess.Popen(
+                supervisor(plan, standing.run_name),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + CLAIM_S
+        while child.poll() is None and not ledger.is_held() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return child
+
+
+def running(plan: Plan) -> list[str]:
+    """The cells of the folder that run now, whoever started them."""
+    folders = (plan.folder / "cells").glob("*/lock")
+    return [path.parent.name for path in folders if Ledger(plan, path.parent.name).is_held()]
+
+
+def _report(plan: Plan, identities: Sequence[Identity], name: str) -> None:
+    identity = next(identity for identity in identities if identity.run_name == name)
+    standing = standing_of(plan, identity)
+    minutes = f"{standing.seconds / 60:.1f} min"
+    match standing.state:
+        case State.DONE:
+            _say(f"done   {name}  {minutes}")
+        case State.FAILED:
+            _say(f"FAILED {name}  {minutes}: {standing.note}")
+        case _:
+            _say(f"left   {name}: {standing.note or f'see the end of {Ledger(plan, name).log}'}")
+
+
+def _check_end(standings: Sequence[Standing]) -> None:
+    left = [s for s in standings if s.state is not State.DONE]
+    if not left:
+        _say(f"all {len(standings)} cells are done")
+        return
+    counts = ", ".join(f"{n} {state}" for state in State if (n := sum(s.state is state for s in standings)))
+    raise MadrlError(f"not every cell is done: {counts}; madrl grid status says why, madrl grid retry runs one again")
+
+
+def _interrupt(started: Sequence["subprocess.Popen[bytes]"]) -> None:
+    """End the cells that run, and wait for them: each gives its recipe the time to end well."""
+    alive = [child for child in started if child.poll() is None]
+    if alive:
+        _say(f"interrupting {len(alive)} running cells, half a minute at most")
+    for child in alive:
+        child.terminate()
+    for child in alive:
+        child.wait()
+
+
+@contextlib.contextmanager
+def _waited_for(lock: Path) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(locked(lock, "busy"))
+                break
+            except MadrlError:
+                time.sleep(POLL_S)
+        yield
+
+
+def _say(text: str) -> None:
+    print(time.strftime("[%H:%M:%S]"), text, flush=True)

@@ -1,0 +1,169 @@
+"""Hand cells to a scheduler that exists already: Slurm, a Ray cluster, SkyPilot. Nothing of theirs is imitated here:
+each gets the same command per cell (madrl.grid.supervise) in its own form, and decides when and where it runs.
+
+OUT must be a file system that the nodes share, at the same path and with working locks (NFS 3 and later, Lustre with
+``-o flock``, GPFS), and so must the checkout. A cell that was submitted twice runs once: the second finds the lock
+held, or the cell ended. States are read from OUT, so that ``madrl grid status`` needs no scheduler.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from madrl.errors import MadrlError
+from madrl.files import replacing
+from madrl.grid.ledger import Standing
+from madrl.grid.local import supervisor
+from madrl.grid.plan import RECIPES, Plan
+
+FORWARDED = ("VENV", "STACK", "PYTHONPATH", "NNODES", "DATASET", "SANDBOX_URL", "WANDB")
+"""Variables of the recipes that Ray jobs get; Slurm passes on the whole environment. No secrets: Ray shows them."""
+
+RAY_SLOT = "madrl_cell"
+"""A resource of the Ray cluster, one for each cell that it can train at once. Jobs wait for one; without it every job
+would start, and veRL fails when its GPUs are taken."""
+
+GRACE_S = 120
+"""Slurm's warning before a time limit, for the cell to end as interrupted."""
+
+
+class Submission(NamedTuple):
+    """What a backend needs: files to write, and commands to call."""
+
+    files: dict[Path, str]
+    commands: list[list[str]]
+    """To be called here."""
+    advice: str = ""
+    """What is left to the user."""
+
+
+def slurm(plan: Plan, cells: Sequence[Standing], slots: int | None) -> Submission:
+    """One job array: a cell on one node each, ``slots`` at once. Partition, account, time and the like come from
+    sbatch's own variables (SBATCH_PARTITION, SBATCH_ACCOUNT, SBATCH_TIMELIMIT, SBATCH_GPUS_PER_NODE)."""
+    folder = plan.folder / "slurm"
+    limit = f"%{slots}" if slots else ""
+    needs = "--gpus-per-node=8\n#SBATCH --exclusive" if plan.profile == "gpu" else "--cpus-per-task=2"
+    program = shlex.join(supervisor(plan, "")[:-1])
+    names = "\n".join(f"  {standing.run_name}" for standing in cells)
+    script = f"""#!/bin/bash
+# {len(cells)} cells of {plan.file}, written by madrl grid run --backend slurm.
+#SBATCH --job-name=madrl-grid
+#SBATCH --array=0-{len(cells) - 1}{limit}
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH {needs}
+#SBATCH --requeue
+#SBATCH --signal=B:TERM@{GRACE_S}
+#SBATCH --output={folder}/%A_%a.log
+#SBATCH --open-mode=append
+cells=(
+{names}
+)
+cd {shlex.quote(str(RECIPES.parent))}
+exec {program} "${{cells[$SLURM_ARRAY_TASK_ID]}}"
+"""
+    file = folder / "array.sbatch"
+    return Submission({file: script}, [["sbatch", str(file)]])
+
+
+def ray(plan: Plan, cells: Sequence[Standing], slots: int | None) -> Submission:
+    """One Ray job for each cell, on the cluster of RAY_API_SERVER_ADDRESS (http://HEAD:8265), which trains there on
+    NNODES nodes. How many run at once says the cluster: ``ray start --head --resources '{"madrl_cell": 2}'``, with
+    RAY_JOB_START_TIMEOUT_SECONDS on its head above the time that the last one waits."""
+    if slots is not None:
+        raise MadrlError(f"-n does not hold for ray: start its head with --resources '{{\"{RAY_SLOT}\": {slots}}}'")
+    if plan.profile == "tiny" and plan.command is None:
+        raise MadrlError("the tiny profile brings a Ray of its own for each run: use another backend")
+    environment = {"NNODES": "1"} | {name: os.environ[name] for name in FORWARDED if name in os.environ}
+    commands = []
+    for standing in cells:
+        command = ["ray", "job", "submit", "--no-wait"]
+        # Ray takes an id only once, also of a job that was stopped before it began.
+        command += ["--submission-id", f"{standing.run_name}-{int(time.time())}"]
+        command += ["--entrypoint-resources", json.dumps({RAY_SLOT: 1})]
+        command += ["--runtime-env-json", json.dumps({"env_vars": environment})]
+        commands.append([*command, "--", *supervisor(plan, standing.run_name)])
+    return Submission({}, commands)
+
+
+def skypilot(plan: Plan, cells: Sequence[Standing], slots: int | None) -> Submission:
+    """A task file, and a script that launches it once for each cell as a managed job. OUT is a bucket there; it has no
+    locks between machines, so that SkyPilot alone sees to it that a job runs once."""
+    if slots is not None:
+        raise MadrlError("-n does not hold for skypilot, which limits its jobs itself")
+    outside = sorted(
+        model for model in plan.models.values() if Path(model).is_dir() and plan.out not in Path(model).parents
+    )
+    if outside:
+        raise MadrlError(f"model {outside[0]} is not below {plan.out}, which is all that the machines see of this one")
+    folder = plan.folder / "skypilot"
+    stack = "gpu" if plan.profile == "gpu" else "cpu"
+    resources: dict[str, Any] = {"accelerators": "H100:8"} if stack == "gpu" else {"cpus": "2+"}
+    enter = f"export STACK={stack}\n. recipes/environment.sh\n"
+    task = {
+        "name": "madrl-grid",
+        "workdir": str(RECIPES.parent),
+        "resources": resources,
+        "envs": {"CELL": None, "BUCKET": None},
+        "file_mounts": {str(plan.out): {"source": "${BUCKET}", "mode": "MOUNT_CACHED"}},
+        "setup": f"{enter}bash recipes/install.sh\n",
+        "run": f'{enter}exec "$VENV/bin/python" -m madrl.grid.supervise {shlex.quote(str(plan.out))} "$CELL"\n',
+    }
+    file, script = folder / "cell.yaml", folder / "launch.sh"
+    names = "\n".join(f"  {standing.run_name}" for standing in cells)
+    launch = f"""#!/usr/bin/env bash
+# {len(cells)} cells of {plan.file}, written by madrl grid run --backend skypilot.
+#   bash launch.sh s3://BUCKET      a bucket that holds a copy of {plan.out}
+set -euo pipefail
+bucket=${{1:?name the bucket that holds a copy of {plan.out}}}
+cells=(
+{names}
+)
+for cell in "${{cells[@]}}"; do
+  sky jobs launch --yes --async --name "$cell" --env CELL="$cell" --env BUCKET="$bucket" {shlex.quote(str(file))}
+done
+"""
+    return Submission({file: _yaml(task), script: launch}, [], f"bash {script} s3://BUCKET")
+
+
+BACKENDS: dict[str, Callable[[Plan, Sequence[Standing], int | None], Submission]] = {
+    "slurm": slurm,
+    "ray": ray,
+    "skypilot": skypilot,
+}
+
+
+def submit(submission: Submission) -> None:
+    """Write the files and call the commands. Raises MadrlError for a program that is not there, or that fails."""
+    for path, text in submission.files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+        print(path)
+    for command in submission.commands:
+        if shutil.which(command[0]) is None:
+            raise MadrlError(f"{command[0]} is not on the PATH of this machine: submit from one that has it")
+        if (done := subprocess.run(command, check=False)).returncode:
+            raise MadrlError(f"exit code {done.returncode} from {shlex.join(command)}")
+    if submission.advice:
+        print(submission.advice)
+
+
+def _yaml(content: dict[str, Any]) -> str:
+    import yaml
+
+    class Readable(yaml.SafeDumper):
+        """Shell scripts line by line."""
+
+    def as_block(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+    Readable.add_representer(str, as_block)
+    text: str = yaml.dump(content, Dumper=Readable, sort_keys=False)
+    return text

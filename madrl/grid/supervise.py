@@ -1,0 +1,183 @@
+"""Run one cell to its end and write down how it ended. Every backend starts cells with it:
+
+    python -m madrl.grid.supervise OUT RUN
+
+It holds the cell's lock, and so does every process below it, whoever of them is killed: a cell that still runs is never
+taken for one that does not. A grid that is killed leaves it running, and its end is recorded. When it is killed itself,
+the recipe's shell ends with it, so that a recipe that comes to its end has always somebody to record that; a training
+that outlives the shell goes on to its end under the lock, and the next attempt finds it trained. SIGTERM and SIGINT
+interrupt the cell.
+
+Exit codes: the recipe's own; 75 when it was interrupted; 2 when there was nothing to run.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from madrl.errors import MadrlError
+from madrl.grid.cells import Cell
+from madrl.grid.identity import check_unchanged
+from madrl.grid.ledger import Ledger, State, state_of
+from madrl.grid.plan import RECIPE, Plan, load_plan, plan_of
+
+INTERRUPTED = 75
+"""EX_TEMPFAIL: the cell goes on when it is started again."""
+
+PATIENCE_S = 30.0
+"""How long an interrupted recipe may take to end; veRL is given 20 s of them."""
+
+KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""What ends a recipe from outside. A crash (SIGSEGV, SIGABRT) is a failure."""
+
+REASON_CHARACTERS = 300
+TAIL_BYTES = 1 << 14
+
+OWN_VARIABLES = ("TARGET", "DIVERGENCE", "FORM", "ALPHA", "LAMBDA_G", "ENTROPY", "MODEL", "DRY_RUN")
+"""Variables of recipes/body.sh that decide a run: not to be inherited from whoever starts the grid."""
+
+PR_SET_PDEATHSIG = 1
+
+
+def command_of(plan: Plan) -> list[str]:
+    """What runs a cell, its variables in the environment. Raises MadrlError when the recipes are not there."""
+    if plan.command is not None:
+        return [*plan.command, *plan.overrides]
+    if not RECIPE.exists():
+        raise MadrlError(f"{RECIPE} does not exist: run the grid from a checkout, or give plan a --command")
+    return ["bash", str(RECIPE), *plan.overrides]
+
+
+def variables_of(plan: Plan, cell: Cell, run_name: str) -> dict[str, str]:
+    """The variables that make the recipe this cell in this folder."""
+    model = {"MODEL": plan.models[cell.task]} if cell.task in plan.models else {}
+    where = {"PROFILE": plan.profile, "OUT": str(plan.out), "NAME": run_name}
+    return {**cell.variables(), **where, **model}
+
+
+def environment_of(variables: Mapping[str, str]) -> dict[str, str]:
+    """Our environment with ``variables``, and without any other that would decide the run."""
+    return {name: value for name, value in os.environ.items() if name not in OWN_VARIABLES} | dict(variables)
+
+
+def supervise(out: Path, run_name: str) -> int:
+    """Run the cell, unless there is nothing to run; returns the exit code. Raises MadrlError when another process runs
+    it, and when what it was planned with has changed."""
+    facts = Ledger(load_plan(out), run_name).read_facts()
+    cell = Cell(**facts["parts"]["cell"])
+    plan = plan_of(out.absolute(), [cell], facts["plan"])
+    ledger = Ledger(plan, run_name)
+    with ledger.held():
+        state, _ = state_of(plan, ledger, ledger.read())
+        if state in (State.DONE, State.FAILED):
+            raise MadrlError(f"{run_name} is {state} already: madrl grid retry lets a failed cell run again")
+        check_unchanged(plan, facts["parts"])
+        return _run(ledger, command_of(plan), variables_of(plan, cell, run_name))
+
+
+def _run(ledger: Ledger, command: Sequence[str], variables: dict[str, str]) -> int:
+    offset = ledger.log.stat().st_size if ledger.log.exists() else 0
+    with told_to_stop() as told, ledger.log.open("ab") as log:
+        ledger.record("started", pid=os.getpid())
+        try:
+            child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment_of(variables),
+                close_fds=False,  # the lock
+                start_new_session=True,
+                preexec_fn=_end_with(os.getpid()),
+            )
+        except OSError as error:
+            ledger.record("ended", exit=127, reason=str(error))
+            return 127
+        while child.poll() is None and not told:
+            time.sleep(0.1)
+        by = told[0] if told else _killed_by(child.returncode)
+        _end_group(child, PATIENCE_S if by else 0.0)
+    if by:
+        ledger.record("interrupted", reason=f"interrupted by {by.name}")
+        return INTERRUPTED
+    reason = _last_line(ledger.log, offset) if child.returncode else ""
+    ledger.record("ended", exit=child.returncode, reason=reason or f"exit code {child.returncode}")
+    return child.returncode
+
+
+def _killed_by(exit_code: int) -> signal.Signals | None:
+    """The signal that ended the recipe's shell, or the command that the shell was at; None when it ended by itself."""
+    number = -exit_code if exit_code < 0 else exit_code - 128
+    return signal.Signals(number) if number in KILLS else None
+
+
+@contextlib.contextmanager
+def told_to_stop() -> Iterator[list[signal.Signals]]:
+    """Yields a list that gains each SIGTERM and SIGINT in place of its effect."""
+    told: list[signal.Signals] = []
+
+    def tell(number: int, frame: FrameType | None) -> None:
+        told.append(signal.Signals(number))
+
+    before = {number: signal.signal(number, tell) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield told
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end_with(parent: int) -> Callable[[], None]:
+    """What makes a child get SIGTERM when ``parent`` dies, also when that happened before it asked."""
+    libc: Any = ctypes.CDLL(None, use_errno=True)
+
+    def ask() -> None:
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask
+
+
+def _end_group(child: subprocess.Popen[bytes], patience_s: float) -> None:
+    """End the recipe and what is left of its group, politely for ``patience_s`` first."""
+    deadline = time.monotonic() + patience_s
+    with contextlib.suppress(ProcessLookupError):
+        if patience_s:
+            os.killpg(child.pid, signal.SIGTERM)
+        while time.monotonic() < deadline:
+            child.poll()  # or it stays in its group as a zombie
+            os.killpg(child.pid, 0)
+            time.sleep(0.1)
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def _last_line(log: Path, offset: int) -> str:
+    """The last line that an attempt wrote into its log, from ``offset`` on."""
+    with log.open("rb") as file:
+        file.seek(max(offset, log.stat().st_size - TAIL_BYTES))
+        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines()]
+    return next((line for line in reversed(lines) if line), "")[:REASON_CHARACTERS]
+
+
+def main(argv: Sequence[str]) -> int:
+    """The process; ``argv`` is OUT and RUN."""
+    try:
+        out, run_name = argv
+        return supervise(Path(out), run_name)
+    except MadrlError as error:
+        print(f"madrl: error: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""From run folders to the tables, figures and pages that people read."""

@@ -1,0 +1,204 @@
+"""Everything that `madrl report` writes for several runs: DIR/index.html, report.md, *.tex, *.csv, *.png and *.pdf."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from madrl.errors import MadrlError
+from madrl.evaluation.score import evaluate_file
+from madrl.files import replacing
+from madrl.report.cells import COLLAPSED_SHARE, DONE, Run, load_runs, run_roots
+from madrl.report.figures import study_figures
+from madrl.report.formats import latex, markdown, rows_csv, runs_csv, table_html
+from madrl.report.page import page, plot_section, text
+from madrl.report.paper import COMPARISON, compare, comparison_table
+from madrl.report.plots import study_plots
+from madrl.report.rows import (
+    Row,
+    Study,
+    baseline_row,
+    grid_rows,
+    is_synthetic,
+    main_rows,
+    pooled_floor,
+    synthetic_rows,
+)
+from madrl.report.tables import Table, dataset_label, missing_runs, study_tables
+
+MINIATURE = (
+    "These runs are of the tiny profile: miniature problems and a model made for them. They show that the method and "
+    "its measurement work, not how well it does on the benchmark."
+)
+
+
+class BaselineFile(NamedTuple):
+    """A file of responses that is a row of the main table."""
+
+    dataset: str
+    """Empty: the only one there is."""
+    name: str
+    path: Path
+
+
+def parse_baseline(value: str) -> BaselineFile:
+    """``[DATASET:]NAME=FILE``. Raises MadrlError for anything else."""
+    label, separator, path = value.partition("=")
+    dataset, _, name = label.rpartition(":")
+    if not (separator and name.strip() and path):
+        raise MadrlError(f"--baseline {value!r} is not [DATASET:]NAME=FILE: write --baseline 'SFT init=init.jsonl'")
+    return BaselineFile(dataset.strip(), name.strip(), Path(path))
+
+
+def load_study(
+    roots: Sequence[Path], baselines: Sequence[BaselineFile], folder: Path, advance: Callable[[], None] = lambda: None
+) -> Study:
+    """The runs and the files of responses. Raises MadrlError for runs that cannot stand in one table, and for a file
+    that is not what ``score.evaluate_file`` reads or belongs to no dataset of the runs."""
+    study = Study(tuple(load_runs(roots, advance)), ())
+    for dataset in study.datasets:
+        for what, found in (
+            ("profiles", {run.profile for run in study.of(dataset)}),
+            ("numbers of steps", {run.steps for run in study.of(dataset)}),
+            ("lists of categories", {run.settings.categories for run in study.of(dataset)}),
+        ):
+            if len(found) > 1:
+                raise MadrlError(f"the runs of {dataset} have several {what} ({found}): report them one at a time")
+    rows = [row for file in baselines for row in _baseline_rows(study, file, folder)]
+    return study._replace(baselines=tuple(rows))
+
+
+def _baseline_rows(study: Study, file: BaselineFile, folder: Path) -> list[Row]:
+    """The file's rows, one for each target of its dataset."""
+    dataset = file.dataset or (study.datasets[0] if len(study.datasets) == 1 else "")
+    if dataset not in study.datasets:
+        found = ", ".join(study.datasets)
+        raise MadrlError(f"--baseline {file.name}={file.path}: which dataset? write DATASET:{file.name}, of {found}")
+    rows = []
+    for target in study.targets(dataset):
+        settings = next(run.settings for run in study.of(dataset) if run.cell.target == target)
+        name = "".join(c if c.isalnum() else "_" for c in f"{dataset}_{file.name}_{target}")
+        output = folder / f"baseline_{name}.metrics.json"
+        found_rows = evaluate_file(file.path, output, settings.categories, settings.target)["evaluations"]
+        if len(found_rows) > 1:
+            splits = ", ".join(row["split"] for row in found_rows)
+            raise MadrlError(f"{file.path} has several splits ({splits}): keep the responses of one")
+        scores = found_rows[0]
+        floor = pooled_floor(settings.target, scores["on_support"]) if scores["on_support"] else None
+        rows.append(baseline_row(dataset, target, file.name, scores, floor))
+    return rows
+
+
+def report_study(
+    paths: Sequence[str],
+    folder: Path,
+    baselines: Sequence[BaselineFile] = (),
+    beside_paper: bool = False,
+    advance: Callable[[], None] = lambda: None,
+) -> list[Path]:
+    """Write the report into ``folder``, which is made, and return what was written, the page first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    study = load_study(run_roots(paths), baselines, folder, advance)
+    tables = study_tables(study)
+    if beside_paper:
+        tables.append(comparison_table(compare(study), study.tiny))
+    written = study_figures(study, folder)
+    files = {
+        "index.html": _study_page(study, tables),
+        "report.md": _study_markdown(study, tables, [path.name for path in written if path.suffix == ".png"]),
+        "rows.csv": rows_csv(_columns(study)),
+        "runs.csv": runs_csv(study.runs),
+        **{f"{table.name}.tex": latex(table) for table in tables},
+    }
+    for name, content in files.items():
+        with replacing(folder / name) as unfinished:
+            unfinished.write_text(content, encoding="utf-8")
+    return [*(folder / name for name in files), *written]
+
+
+def _columns(study: Study) -> list[list[Row]]:
+    """The rows of every table, those together that are compared with each other."""
+    columns = []
+    for dataset in study.datasets:
+        for target in study.targets(dataset):
+            if is_synthetic(dataset):
+                columns.append(synthetic_rows(study, dataset, target))
+            else:
+                columns += [main_rows(study, dataset, target), grid_rows(study, dataset, target)]
+    return columns
+
+
+def _headline(study: Study) -> tuple[str, str]:
+    """The report's title, and one line on what it is of."""
+    done = sum(run.state == DONE for run in study.runs)
+    names = ", ".join(dict.fromkeys(dataset_label(dataset) for dataset in study.datasets))
+    states = (
+        f"{done} of {len(study.runs)} runs are complete" if done < len(study.runs) else f"{done} runs, all complete"
+    )
+    seeds = sorted({run.cell.seed for run in study.runs})
+    named = f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+    return f"MaD-RL: {names}", f"{states}; {named}."
+
+
+def _study_markdown(study: Study, tables: Sequence[Table], figures: Sequence[str]) -> str:
+    title, lead = _headline(study)
+    parts = [f"# {title}", "", lead, ""]
+    if study.tiny:
+        parts += [f"**{MINIATURE}**", ""]
+    missing = missing_runs(study)
+    if missing:
+        parts += [f"Missing ({len(missing)}):", "", *(f"- {reason}" for reason in missing), ""]
+    parts += [markdown(table) for table in tables]
+    parts += ["## Figures", "", *(f"![{Path(name).stem}]({name})\n" for name in figures)]
+    return "\n".join(parts)
+
+
+def _study_page(study: Study, tables: Sequence[Table]) -> str:
+    title, lead = _headline(study)
+    plots = study_plots(study)
+    parts = [f"<h1>{text(title)}</h1><p class='lead'>{text(lead)}</p>"]
+    if study.tiny:
+        parts.append(f'<div class="notice">{text(MINIATURE)}</div>')
+    missing = missing_runs(study)
+    if missing:
+        items = "".join(f"<li>{text(reason)}</li>" for reason in missing)
+        parts.append(
+            f'<div class="notice alarm" id="missing">{len(missing)} runs are missing from the tables; the numbers '
+            f"they belong to are in parentheses and compared with none.<ul>{items}</ul></div>"
+        )
+    main, *rest = tables
+    parts += [table_html(main), *(plot_section(plot) for plot in plots), *(_folded(table) for table in rest)]
+    parts.append(_runs_html(study.runs))
+    return page(title, "\n".join(parts), plots)
+
+
+def _folded(table: Table) -> str:
+    """The table; folded up where it has a line for every number of the paper."""
+    if table.name != COMPARISON:
+        return table_html(table)
+    lines = sum(len(section.rows) for section in table.sections)
+    return f"<details><summary>{text(table.title)}: {lines} numbers</summary>{table_html(table)}</details>"
+
+
+def _runs_html(runs: Sequence[Run]) -> str:
+    """Every run that was read, and what became of it."""
+    rows = []
+    for run in runs:
+        scores = run.final.scores if run.final else None
+        jsd = "missing" if scores is None or scores["jsd"] is None else f"{scores['jsd']:.4f}"
+        accuracy = "missing" if scores is None or scores["pass@1"] is None else f"{scores['pass@1']:.3f}"
+        mark = "" if scores else ' class="missing"'
+        least = run.least_wanted_share
+        least_text = "" if least is None else f"{least:.3f}"
+        lost = ' class="incomplete"' if least is not None and least < COLLAPSED_SHARE else ""
+        state = run.state if not run.reason else f"{run.state}: {run.reason}"
+        rows.append(
+            f"<tr><td>{text(run.cell)}</td><td class='text'>{text(state)}</td><td{mark}>{jsd}</td>"
+            f"<td{mark}>{accuracy}</td><td{lost}>{least_text}</td>"
+            f"<td class='text'>{text(run.folder.root.name)}</td></tr>"
+        )
+    lost_runs = sum(least is not None and least < COLLAPSED_SHARE for least in (r.least_wanted_share for r in runs))
+    collapsed = f"; {lost_runs} lost a wanted category (below {COLLAPSED_SHARE:.0%})" if lost_runs else ""
+    head = "<tr><th>cell</th><th>state</th><th>JSD</th><th>pass@1</th><th>least wanted share</th><th>folder</th></tr>"
+    body = "".join(rows)
+    table = f'<div class="scroll"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
+    return f"<h2>Runs</h2><details><summary>all {len(runs)}, with their folders{collapsed}</summary>{table}</details>"

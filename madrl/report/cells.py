@@ -1,0 +1,310 @@
+"""Run folders as records: which cell of a grid each run is, how it ended, and what its dumps show.
+
+Reads dumps, config.yaml and run.json only; never metrics.json or any other file that was itself computed from dumps.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madrl.divergence import DIVERGENCES, jensen_shannon_value
+from madrl.errors import MadrlError
+from madrl.evaluation.metrics import divergence_values
+from madrl.evaluation.samples import _by_problem, score_samples
+from madrl.evaluation.score import run_settings
+from madrl.files import read_jsonl
+from madrl.frequency import category_counts, category_indices
+from madrl.run_folder import RunFolder
+from madrl.settings import Settings
+from madrl.targets import TARGETS
+
+Array = NDArray[np.float64]
+
+DATASETS = {
+    "gsm8k": "GSM8K",
+    "math": "MATH",
+    "code_contests": "CodeContests",
+    "synthetic_closed": "SYNTHETIC, options shown",
+    "synthetic_open": "SYNTHETIC, options inferred",
+}
+"""How the paper writes each task. A task of the user's own is called by its name."""
+
+TRAIN_POINTS = 10
+"""The train JSD of the synthetic table is the mean of this many last logged points (paper, table:closedset)."""
+
+COLLAPSED_SHARE = 0.02
+"""A wanted category below it has collapsed (paper, "Mode collapse across Categories")."""
+
+DONE, FAILED, UNFINISHED = "done", "failed", "unfinished"
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One cell of a grid: everything that may differ between two runs of it is a bug or a retry."""
+
+    dataset: str
+    target: str
+    """A name in TARGETS, or the weights of the user's own."""
+    reward: str
+    """A key of DIVERGENCES; rlvr, gapo or entropy for the baselines, which have no divergence."""
+    weight: str
+    """gated; add90 for an additive form with 90 % of the weight on correctness; nothing for rlvr."""
+    seed: int
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.dataset, self.target, self.reward, self.weight, f"seed {self.seed}")))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one dump shows, measured against one target."""
+
+    step: int
+    split: str
+    scores: dict[str, Any]
+    """``samples.score_samples``."""
+    right: dict[str, int]
+    """Correct responses of each category, the numerator behind a pooled accuracy."""
+    prompt_jsd: float | None
+    """Mean over prompts of the JSD of the prompt's own shares, in nats: the paper's JSD in its synthetic table. Biased
+    by far more than the pooled JSD; compare at the same number of responses to a prompt only."""
+    prompt_counts: tuple[int, ...]
+    """On-support responses of each prompt behind it."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One validation dump of a run, pooled: an entry of a curve over steps."""
+
+    step: int
+    on_support: int
+    values: dict[str, float]
+    """By name of DIVERGENCES; inf where one is infinite."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run, finished or not."""
+
+    folder: RunFolder
+    cell: Cell
+    settings: Settings
+    profile: str
+    steps: int
+    """How many it was to train."""
+    state: str
+    """DONE, FAILED or UNFINISHED. Only a DONE run has a ``final``."""
+    reason: str
+    """Why it is not DONE."""
+    final: Evaluation | None = None
+    curve: tuple[Point, ...] = ()
+    train_jsd: float | None = None
+    """Mean of the last TRAIN_POINTS logged ``mad/jsd_per_prompt``; None with fewer."""
+
+    @property
+    def least_wanted_share(self) -> float | None:
+        """The smallest share of a category that the target wants: below COLLAPSED_SHARE the run has lost it."""
+        if self.final is None:
+            return None
+        by_category = self.final.scores["by_category"]
+        wanted = [n for n, p in zip(self.settings.categories, self.settings.target, strict=True) if p]
+        shares = [by_category[name]["share"] for name in wanted]
+        return None if None in shares else min(shares)
+
+
+def run_roots(paths: Sequence[str]) -> list[Path]:
+    """The run folders among ``paths`` and below them. Raises MadrlError for a path that holds none."""
+    roots: dict[Path, Path] = {}
+    for path in map(Path, paths):
+        found = [path] if is_run(path) else sorted(_below(path))
+        if not found:
+            raise MadrlError(f"{path} holds no run: name run folders (with config.yaml), or a folder of them")
+        roots.update((root.resolve(), root) for root in found)
+    return list(roots.values())
+
+
+def is_run(path: Path) -> bool:
+    """Whether the folder is one training run's, and not a folder of runs, or what a warm start left."""
+    config = path / "config.yaml"
+    if not config.is_file():
+        return False
+    keys = {line.partition(":")[0] for line in config.read_text(encoding="utf-8").splitlines()}
+    return {"madrl", "trainer"} <= keys
+
+
+def _below(path: Path) -> Iterator[Path]:
+    """Run folders below ``path``; what lies inside of a run is not searched."""
+    if not path.is_dir():
+        return
+    for child in path.iterdir():
+        if child.is_dir() and not child.is_symlink():
+            if is_run(child):
+                yield child
+            else:
+                yield from _below(child)
+
+
+def load_runs(roots: Sequence[Path], advance: Callable[[], None] = lambda: None) -> list[Run]:
+    """Every run with its final evaluation, in the order of their cells. ``advance`` is called after each.
+
+    The final evaluation is of the holdout dump. Where no run of a dataset has one (the tiny synthetic profile has no
+    such stage) it is of the last validation dump, for all of them alike.
+
+    Raises MadrlError for two runs of one cell, and for a folder whose config cannot be read.
+    """
+    runs = [identified(root) for root in roots]
+    cells: dict[Cell, Run] = {}
+    for run in runs:
+        if run.cell in cells:
+            raise MadrlError(f"{run.folder.root} and {cells[run.cell].folder.root} are both {run.cell}: name only one")
+        cells[run.cell] = run
+    held_out = {run.cell.dataset for run in runs if run.folder.dump_steps(run.folder.holdout)}
+    loaded = []
+    for run in sorted(runs, key=lambda run: run.cell):
+        loaded.append(_evaluated(run, run.cell.dataset in held_out))
+        advance()
+    return loaded
+
+
+def identified(root: Path) -> Run:
+    """A run with its cell and how it ended, its dumps not read yet."""
+    from omegaconf import OmegaConf
+
+    folder = RunFolder(root)
+    settings = run_settings(folder)
+    config: Any = OmegaConf.load(folder.config)
+    attempts = json.loads(folder.facts.read_text(encoding="utf-8"))["attempts"] if folder.facts.exists() else []
+    overrides = dict(o.split("=", 1) for a in attempts for o in a.get("overrides", []) if "=" in o)
+    # The resolved config does not name the task; the folder that its data lies in does.
+    dataset = overrides.get("task", Path(str(config.paths.data)).name.removesuffix("_miniature"))
+    entropy = float(OmegaConf.select(config, "actor_rollout_ref.actor.entropy_coeff", default=0.0) or 0.0)
+    reward, weight = _reward_of(settings, entropy)
+    state, reason = DONE, ""
+    if not attempts:
+        state, reason = UNFINISHED, "not started"
+    elif attempts[-1]["status"] == "failed":
+        state, reason = FAILED, f"attempt {len(attempts)} failed: see {folder.log.name}"
+    elif attempts[-1]["status"] != "finished":
+        state, reason = UNFINISHED, f"attempt {len(attempts)} is running, or was killed"
+    return Run(
+        folder=folder,
+        cell=Cell(dataset, target_name(settings), reward, weight, int(config.seed)),
+        settings=settings,
+        profile=overrides.get("profile", "gpu"),
+        steps=int(config.trainer.total_training_steps),
+        state=state,
+        reason=reason,
+    )
+
+
+def _reward_of(settings: Settings, entropy: float) -> tuple[str, str]:
+    """The names of a reward and of its weight in the paper's grid."""
+    reward = settings.reward
+    additive = f"add{round(100 * reward.alpha):02d}"
+    if reward.form == "rlvr":
+        return ("entropy", f"{entropy:g}") if entropy else ("rlvr", "")
+    if reward.form == "gapo":
+        return "gapo", additive
+    return reward.divergence, "gated" if reward.form == "gated" else additive
+
+
+def target_name(settings: Settings) -> str:
+    """``uniform`` or ``peak`` where the target is one of TARGETS, its weights where it is not."""
+    k = len(settings.categories)
+    for name, target in TARGETS.items():
+        if not (name == "peak" and k < 3) and np.allclose(settings.target, target(k)):
+            return name
+    return " ".join(f"{c}:{p:.3g}" for c, p in zip(settings.categories, settings.target, strict=True))
+
+
+def _evaluated(run: Run, held_out: bool) -> Run:
+    """The run with what its dumps show. A dump that cannot be read makes it a failed one, with the reason."""
+    folder = run.folder
+    try:
+        curve = tuple(_curve(run))
+        history = folder.history()
+        last = [m["mad/jsd_per_prompt"] for m in history.values() if "mad/jsd_per_prompt" in m][-TRAIN_POINTS:]
+        # NaN where a step had nothing on-support.
+        train_jsd = float(np.mean(last)) if len(last) == TRAIN_POINTS and np.isfinite(last).all() else None
+        changed: dict[str, Any] = {"curve": curve, "train_jsd": train_jsd}
+        if run.state != DONE:
+            return replace(run, **changed)
+        dumps = folder.holdout if held_out else folder.validation
+        steps = folder.dump_steps(dumps)
+        if not steps:
+            return replace(run, **changed, state=UNFINISHED, reason=f"no {dumps.name} dump")
+        if steps[-1] != run.steps:
+            reason = f"last {dumps.name} dump at step {steps[-1]} of {run.steps}"
+            return replace(run, **changed, state=UNFINISHED, reason=reason)
+        split, samples = one_split(read_jsonl(dumps / f"{steps[-1]}.jsonl"), dumps.name)
+        return replace(run, **changed, final=evaluation(samples, run.settings, steps[-1], split))
+    except MadrlError as error:
+        return replace(run, state=FAILED, reason=str(error))
+
+
+def dumped(run: Run, dumps: Path) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """Each dump's step and lines, in order. The last one of a run that is not DONE may be half written, and is then
+    left out. Raises MadrlError for any other that cannot be read."""
+    steps = run.folder.dump_steps(dumps)
+    for step in steps:
+        try:
+            yield step, read_jsonl(dumps / f"{step}.jsonl")
+        except MadrlError:
+            if run.state == DONE or step != steps[-1]:
+                raise
+
+
+def one_split(samples: Sequence[dict[str, Any]], otherwise: str) -> tuple[str, list[dict[str, Any]]]:
+    """The split that a dump is read for, and its samples: the first of holdout, validation, and any other."""
+    splits: dict[str, list[dict[str, Any]]] = {}
+    for sample in samples:
+        splits.setdefault(str(sample.get("split", otherwise)), []).append(sample)
+    chosen = next((name for name in ("holdout", "validation") if name in splits), min(splits, default=otherwise))
+    return chosen, splits.get(chosen, [])
+
+
+def evaluation(samples: Sequence[dict[str, Any]], settings: Settings, step: int, split: str) -> Evaluation:
+    """One split of one dump against the settings' target. Raises MadrlError for a dump without a response."""
+    if not samples:
+        raise MadrlError(f"the {split} dump at step {step} holds no response: delete it and sample it again")
+    categories, target = settings.categories, settings.target
+    scores = score_samples(samples, categories, target, settings.reward.epsilon)
+    groups = _by_problem(samples)
+    right = dict.fromkeys(categories, 0)
+    for sample in (s for group in groups for s in group):
+        if sample["category"] is not None and sample["correct"]:
+            right[sample["category"]] += 1
+    counts = [
+        category_counts(category_indices([s["category"] for s in g], categories), len(categories)) for g in groups
+    ]
+    some = [c for c in counts if c.sum()]
+    return Evaluation(
+        step=step,
+        split=split,
+        scores=scores,
+        right=right,
+        prompt_jsd=float(np.mean([jensen_shannon_value(target, c / c.sum()) for c in some])) if some else None,
+        prompt_counts=tuple(int(c.sum()) for c in some),
+    )
+
+
+def _curve(run: Run) -> Iterator[Point]:
+    """The validation dumps over the steps, pooled; those without an on-support response are left out."""
+    settings = run.settings
+    for step, rows in dumped(run, run.folder.validation):
+        _, samples = one_split(rows, run.folder.validation.name)
+        pooled = [s["category"] for group in _by_problem(samples) for s in group]
+        counts = category_counts(category_indices(pooled, settings.categories), len(settings.categories))
+        if n := int(counts.sum()):
+            yield Point(step, n, divergence_values(settings.target, counts / n, settings.reward.epsilon))
+
+
+def reward_order(reward: str) -> int:
+    """Where a reward stands in every table and legend: the baselines, then the divergences as the paper lists them."""
+    order = ("rlvr", "entropy", "gapo", *DIVERGENCES)
+    return order.index(reward)

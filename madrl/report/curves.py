@@ -1,0 +1,84 @@
+"""Divergence over training steps: the validation dumps of the runs of a row, one mean and band per step and metric."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from madrl.divergence import DIVERGENCES
+from madrl.report.cells import DONE, Cell, Run
+from madrl.report.rows import Floor, Study, pooled_floor, reward_weights
+
+
+class Curve(NamedTuple):
+    """One training objective of one dataset and target, under one metric."""
+
+    reward: str
+    metric: str
+    steps: list[int]
+    """Those at which all of its runs have a dump."""
+    mean: list[float]
+    """inf where one run's value is."""
+    low: list[float]
+    high: list[float]
+    runs: int
+    expected: int
+
+
+class Curves(NamedTuple):
+    """All curves of one dataset and target."""
+
+    dataset: str
+    target: str
+    curves: list[Curve]
+    floor: Floor
+    """Of the JSD, at the median on-support count of the dumps."""
+    counts: list[tuple[str, int, int]]
+    """Each objective that a grid has, with how many runs there are and should be; also where there are none."""
+
+    def of(self, metric: str) -> list[Curve]:
+        return [curve for curve in self.curves if curve.metric == metric]
+
+
+def study_curves(study: Study) -> list[Curves]:
+    """The curves of every dataset and target that has any."""
+    found = []
+    for dataset in study.datasets:
+        for target in study.targets(dataset):
+            curves, points, counts, p_star = [], [], [], None
+            for reward in ("rlvr", *DIVERGENCES):
+                cells = _cells(study, dataset, target, reward)
+                runs = [run for run in study.of(dataset) if run.cell in cells and run.state == DONE and run.curve]
+                if runs or reward in DIVERGENCES:
+                    counts.append((reward, len(runs), len(cells)))
+                if not runs:
+                    continue
+                p_star = runs[0].settings.target
+                points += [point.on_support for run in runs for point in run.curve]
+                curves += [_curve(reward, metric, runs, len(cells)) for metric in DIVERGENCES]
+            if curves and p_star is not None:
+                found.append(Curves(dataset, target, curves, pooled_floor(p_star, int(np.median(points))), counts))
+    return found
+
+
+def _cells(study: Study, dataset: str, target: str, reward: str) -> set[Cell]:
+    seeds = {run.cell.seed for run in study.of(dataset)}
+    weights = [""] if reward == "rlvr" else reward_weights(study, dataset)
+    return {Cell(dataset, target, reward, weight, seed) for weight, seed in product(weights, seeds)}
+
+
+def _curve(reward: str, metric: str, runs: Sequence[Run], expected: int) -> Curve:
+    by_run = [{point.step: point.values[metric] for point in run.curve} for run in runs]
+    steps = sorted(set.intersection(*(set(values) for values in by_run)))
+    values = np.array([[of_run[step] for step in steps] for of_run in by_run])
+    return Curve(
+        reward,
+        metric,
+        steps,
+        values.mean(axis=0).tolist(),
+        values.min(axis=0).tolist(),
+        values.max(axis=0).tolist(),
+        len(runs),
+        expected,
+    )

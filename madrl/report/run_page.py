@@ -1,0 +1,280 @@
+"""The page of one run, for every day of its training: where the shares are, whether the fit is real, what it costs in
+accuracy, what the reward is made of, which alarms were raised, and what the policy actually writes.
+
+Works on a run that has only just begun, one that failed, and one that is done; what is not there yet is left out.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from omegaconf import OmegaConf
+
+from madrl.alarms import ALARMS, RunHealth
+from madrl.errors import MadrlError
+from madrl.evaluation.samples import MIN_COMPLETIONS
+from madrl.files import replacing
+from madrl.report.cells import Evaluation, Run, dumped, evaluation, identified
+from madrl.report.formats import table_html
+from madrl.report.page import page, plot_section, text
+from madrl.report.run_plots import run_plots
+from madrl.report.sample_responses import sample_responses, samples_html
+from madrl.report.tables import (
+    INCOMPLETE,
+    NOTHING,
+    PLAIN,
+    Section,
+    Shown,
+    Table,
+    dataset_label,
+    row_label,
+    target_label,
+)
+from madrl.run_folder import RunFolder
+
+ALARM_WORDS = {
+    "starved_categories": "a wanted category has less than a quarter of its target",
+    "collapsed_groups": "too many prompts have all their responses in one category",
+    "unjudged": "too many responses without a verdict",
+    "equal_rewards": "nearly all groups earn one and the same reward",
+    "off_support": "too many responses are in no category",
+    "truncated": "too many responses are cut at the length limit",
+}
+
+
+class Raised(NamedTuple):
+    """One stretch of steps during which an alarm was on."""
+
+    alarm: str
+    category: str
+    first: int
+    last: int
+    now: bool
+    """On at the last logged step."""
+
+
+def report_run_page(path: str, folder: Path) -> list[Path]:
+    """Write the run's page into ``folder``, which is made. Raises MadrlError when ``path`` is no run, or one that has
+    neither dumps nor metrics yet."""
+    run = identified(Path(path))
+    history = run.folder.history()
+    evaluations = list(_evaluations(run))
+    if not (history or evaluations):
+        raise MadrlError(f"{path} has no dumps and no metrics yet: there is something to see after its first step")
+    html = run_page(run, history, evaluations)
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / "index.html") as unfinished:
+        unfinished.write_text(html, encoding="utf-8")
+    return [folder / "index.html"]
+
+
+def _evaluations(run: Run) -> Iterator[Evaluation]:
+    """Every split of every dump, validation before holdout, by step."""
+    for dumps in (run.folder.validation, run.folder.holdout):
+        for step, rows in dumped(run, dumps):
+            splits: dict[str, list[dict[str, Any]]] = defaultdict(list)
+            for sample in rows:
+                splits[str(sample.get("split", dumps.name))].append(sample)
+            for split, samples in sorted(splits.items()):
+                yield evaluation(samples, run.settings, step, split)
+
+
+def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evaluation]) -> str:
+    """The whole page as HTML."""
+    config: Any = OmegaConf.load(run.folder.config)
+    prompts, group = int(config.data.train_batch_size), int(config.actor_rollout_ref.rollout.n)
+    raised = raised_alarms(run, history, prompts, group)
+    plots = run_plots(run, history, evaluations, prompts * group)
+    reward = f"{row_label(run.cell.reward)} {run.cell.weight}".strip()
+    at = max([*history, *(e.step for e in evaluations)], default=0)
+    lead = (
+        f"{dataset_label(run.cell.dataset)}, {target_label(run.cell.target)}; reward {reward}; seed {run.cell.seed}; "
+        f"{run.profile} profile. Step {at} of {run.steps}, {run.state}{': ' + run.reason if run.reason else ''}."
+    )
+    samples = list(sample_responses(run))
+    parts = [
+        f"<h1>{text(run.folder.root.resolve().name)}</h1><p class='lead'>{text(lead)}</p>",
+        _tiles(run, history, evaluations, raised),
+        _alarms(raised, bool(history)),
+    ]
+    for first, second in zip(plots[::2], [*plots[1::2], None], strict=False):
+        pair = plot_section(first) + (plot_section(second) if second else "")
+        parts.append(f'<div class="pair">{pair}</div>')
+    if evaluations:
+        parts += [table_html(_evaluation_table(evaluations)), table_html(_category_table(run, evaluations[-1]))]
+    parts += [samples_html(run, samples), _facts(run.folder)]
+    return page(run.folder.root.resolve().name, "\n".join(parts), plots)
+
+
+def raised_alarms(run: Run, history: Mapping[int, Mapping[str, float]], prompts: int, group: int) -> list[Raised]:
+    """Every stretch in which an alarm was on: the run's own alarms, replayed from its metrics, so that runs which did
+    not log ``mad/alarm/*`` have them too, and each with its category."""
+    health = RunHealth(run.settings, prompts, group)
+    ends: dict[tuple[str, str, int], int] = {}
+    step = 0
+    for step, metrics in history.items():
+        health.update(step, metrics)
+        for gauge, first in health.raised.items():
+            ends[gauge.alarm, gauge.category, first] = step
+    found = [Raised(alarm, category, first, last, last == step) for (alarm, category, first), last in ends.items()]
+    return sorted(found, key=lambda raised: (not raised.now, ALARMS.index(raised.alarm), raised.first))
+
+
+def _tiles(
+    run: Run,
+    history: Mapping[int, Mapping[str, float]],
+    evaluations: Sequence[Evaluation],
+    raised: Sequence[Raised],
+) -> str:
+    """The numbers that one looks at first."""
+    tiles = []
+    if evaluations:
+        last = evaluations[-1]
+        scores = last.scores
+        where = f"{last.split}, step {last.step}"
+        resolved = scores["resolved"]
+        verdict = (
+            "no on-support response"
+            if resolved is None
+            else "further from the target than the floor"
+            if resolved
+            else "not resolved from the target"
+        )
+        floor = "" if scores["floor"] is None else f"floor {scores['floor']:.4f} to {scores['floor_p95']:.4f}"
+        kind = "" if resolved is None else "bad" if resolved else "good"
+        jsd = NOTHING if scores["jsd"] is None else f"{scores['jsd']:.4f}"
+        tiles += [
+            (kind, jsd, "JSD to the target, nats", f"{verdict}; {floor}; {where}"),
+            ("", _percent(scores["pass@1"]), "pass@1", f"{_interval(scores['pass@1_interval'])}{where}"),
+            ("", _percent(scores["off_support"]), "off-support", where),
+            ("", _percent(scores["unjudged"]), "unjudged", where),
+        ]
+    if history:
+        step, metrics = list(history.items())[-1]
+        if "mad/reward/mean" in metrics:
+            tiles.append(("", f"{metrics['mad/reward/mean']:.3f}", "training reward", f"mean at step {step}"))
+    on = sum(one.now for one in raised)
+    detail = f"{len(raised)} raised over the run" if raised else "none raised over the run"
+    tiles.append(("bad" if on else "good", str(on), "alarms on", detail))
+    return '<div class="tiles">' + "".join(
+        f'<div class="tile {kind}"><span>{text(name)}</span><b>{text(value)}</b><small>{text(detail)}</small></div>'
+        for kind, value, name, detail in tiles
+    ) + "</div>"  # fmt: skip
+
+
+def _percent(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.1%}"
+
+
+def _interval(interval: Sequence[float] | None) -> str:
+    return "" if interval is None else f"95 %: {interval[0]:.1%} to {interval[1]:.1%}; "
+
+
+def _alarms(raised: Sequence[Raised], logged: bool) -> str:
+    if not raised:
+        return (
+            f'<p class="lead" id="alarms">{"No alarm was raised." if logged else "No training step is logged yet."}</p>'
+        )
+    items = []
+    for one in raised:
+        name = f"{one.alarm} ({one.category})" if one.category else one.alarm
+        when = f"since step {one.first}" if one.now else f"steps {one.first} to {one.last}"
+        items.append(
+            f"<li><b>{text(name)}</b>, {when}{'' if one.now else ', over'}: {text(ALARM_WORDS[one.alarm])}</li>"
+        )
+    kind = "notice alarm" if any(one.now for one in raised) else "notice"
+    return f'<div class="{kind}" id="alarms">Alarms<ul>{"".join(items)}</ul></div>'
+
+
+def _evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
+    lines = []
+    for one in evaluations:
+        scores = one.scores
+        resolved = {None: NOTHING, True: "resolved", False: "not resolved"}[scores["resolved"]]
+        per_prompt = scores["per_prompt"]
+        lines.append(
+            [
+                Shown(one.split),
+                Shown(str(one.step)),
+                _with_interval(scores["jsd"], scores["jsd_interval"], ".4f"),
+                Shown(NOTHING if scores["floor"] is None else f"{scores['floor']:.4f}–{scores['floor_p95']:.4f}"),
+                Shown(resolved),
+                *(Shown("∞" if n in scores["infinite"] else _form(scores[n], ".4f")) for n in ("l2", "fkl", "rkl")),
+                _with_interval(per_prompt["distance"], per_prompt["interval"], ".3f"),
+                _with_interval(scores["pass@1"], scores["pass@1_interval"], ".3f"),
+                Shown(_percent(scores["off_support"])),
+                Shown(_percent(scores["unjudged"])),
+                Shown(str(scores["on_support"])),
+            ]
+        )
+    collapsed = evaluations[0].scores["per_prompt"]["collapsed"]
+    return Table(
+        "evaluations",
+        "Evaluations",
+        "In small print: 95 % intervals, problems resampled. Verdict: whether the JSD can be told from that of a "
+        "policy on the target, whose mean to 95th percentile is the floor. Per prompt: mean squared distance of a "
+        f"prompt's own mix, {collapsed:.3f} when each prompt has one category only and the pool is on target.",
+        [],
+        [
+            *("Split", "step", "JSD ↓", "floor", "verdict", "L2", "FKL", "RKL", "per prompt"),
+            *("pass@1 ↑", "off-support", "unjudged", "n"),
+        ],
+        [Section("", lines)],
+    )
+
+
+def _category_table(run: Run, last: Evaluation) -> Table:
+    lines = []
+    for name, target in zip(run.settings.categories, run.settings.target.tolist(), strict=True):
+        found = last.scores["by_category"][name]
+        few = found["pass@1"] is None
+        lines.append(
+            [
+                Shown(name),
+                Shown(f"{target:.3f}"),
+                _with_interval(found["share"], found["share_interval"], ".3f"),
+                Shown("·" if few else f"{found['pass@1']:.3f}", f"n={found['judged']}", INCOMPLETE if few else PLAIN),
+            ]
+        )
+    return Table(
+        "categories",
+        f"Categories at step {last.step}, {last.split}",
+        f"In small print: 95 % intervals, and how many responses were judged. A dot: fewer than {MIN_COMPLETIONS}, "
+        "which is not a measured zero.",
+        [],
+        ["Category", "target", "share", "pass@1"],
+        [Section("", lines)],
+    )
+
+
+def _with_interval(value: float | None, interval: Sequence[float] | None, form: str) -> Shown:
+    return Shown(_form(value, form), "" if interval is None else f"{interval[0]:{form}}–{interval[1]:{form}}")
+
+
+def _form(value: float | None, form: str) -> str:
+    return NOTHING if value is None else format(value, form)
+
+
+def _facts(folder: RunFolder) -> str:
+    """Where and with what it ran."""
+    if not folder.facts.exists():
+        return ""
+    attempts = json.loads(folder.facts.read_text(encoding="utf-8"))["attempts"]
+    lines = []
+    for number, attempt in enumerate(attempts, start=1):
+        versions = ", ".join(f"{name} {version}" for name, version in attempt.get("versions", {}).items())
+        git = attempt.get("git") or {}
+        commit = f"{git['commit'][:12]}{' with changes' if git.get('dirty') else ''}" if git.get("commit") else NOTHING
+        when = f"{attempt.get('started', '?')} to {attempt.get('ended', 'now')}"
+        overrides = " ".join(attempt.get("overrides", []))
+        lines.append(
+            f"<tr><td>{number}</td><td class='text'>{text(attempt['status'])}</td><td class='text'>{text(when)}</td>"
+            f"<td class='text'>{text(commit)}</td><td class='text'>{text(versions)}<br>{text(overrides)}</td></tr>"
+        )
+    head = "<tr><th>attempt</th><th>ended</th><th>when</th><th>commit</th><th>versions and overrides</th></tr>"
+    return (
+        f'<h2>How it ran</h2><details><summary>{len(attempts)} attempts</summary><div class="scroll"><table>'
+        f"<thead>{head}</thead><tbody>{''.join(lines)}</tbody></table></div></details>"
+    )

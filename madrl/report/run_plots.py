@@ -1,0 +1,222 @@
+"""The interactive plots of one run: what is logged at every step, with the evaluations as larger markers."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from madrl.evaluation.figures import COLORS
+from madrl.evaluation.samples import MIN_COMPLETIONS
+from madrl.report.cells import Evaluation, Run, dumped
+from madrl.report.plots import Choice, Plot, floor_band, layout
+from madrl.report.rows import pooled_floor
+
+BINS = 12
+"""Points of the accuracy over steps: single steps have too few responses of a category."""
+
+RATES = {
+    "off-support": "mad/off_support_rate",
+    "unjudged": "mad/unjudged_rate",
+    "failed to come back": "mad/failed_session_rate",
+    "cut at the length limit": "mad/truncated_rate",
+    "groups in one category": "mad/single_category_group_rate",
+    "groups of equal rewards": "mad/equal_reward_group_rate",
+}
+
+REWARD = {
+    "reward": "mad/reward/mean",
+    "correctness": "mad/correctness/mean",
+    "divergence reward": "mad/divergence_reward/mean",
+    "spread": "mad/reward/std_within_group",
+}
+
+TRAINING = {
+    "response tokens": "response_length/mean",
+    "KL": "actor/kl_loss",
+    "gradient norm": "actor/grad_norm",
+    "seconds per step": "timing_s/step",
+}
+
+Drawn = tuple[list[dict[str, Any]], dict[str, Any]]
+
+
+def run_plots(
+    run: Run, history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evaluation], batch: int
+) -> list[Plot]:
+    """What is logged at every step, with the evaluations as larger markers."""
+    names = run.settings.categories
+    colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(names)}
+    target = dict(zip(names, run.settings.target.tolist(), strict=True))
+    checked = [e for e in evaluations if e.split == evaluations[0].split]
+    plots = [
+        Plot(
+            "shares",
+            "Category shares",
+            "Lines: the training batch; diamonds: the evaluation; dashes: the target. Of on-support responses.",
+            [Choice(["shares"], *_shares(history, checked, target, colors))],
+        ),
+        Plot(
+            "jsd",
+            "Distance to the target",
+            f"JSD in nats. Line: each training batch of {batch} responses, whose floor is the grey band. Diamonds: the "
+            "evaluation, with its 95 % interval; its own floor is in its label.",
+            [Choice(["jsd"], *_jsd(run, history, checked, batch))],
+        ),
+        Plot(
+            "accuracy",
+            "Accuracy by category",
+            f"Of the training responses, steps pooled; a gap: fewer than {MIN_COMPLETIONS} judged. Each step's "
+            "problems differ, and each category is tried on problems of its own.",
+            [Choice(["accuracy"], *_accuracy(run, colors))],
+        ),
+        Plot(
+            "rates",
+            "Rates to watch",
+            "Shares of the training batch's responses, or of its groups.",
+            [Choice(["rates"], *_lines(history, RATES, "rate"))],
+        ),
+        Plot(
+            "reward",
+            "Reward components",
+            "Means over the training batch; spread: the mean standard deviation within a group, which is all that GRPO "
+            "learns from.",
+            [Choice(["reward"], *_lines(history, REWARD, "reward"))],
+        ),
+        Plot(
+            "training",
+            "The training itself",
+            "Of veRL's own metrics; KL: to the model that the run started from.",
+            [
+                choice
+                for name, metric in TRAINING.items()
+                if (choice := Choice([name], *_lines(history, {name: metric}, name))).data
+            ],
+        ),
+    ]
+    return [plot for plot in plots if any(choice.data for choice in plot.choices)]
+
+
+def _shares(
+    history: Mapping[int, Mapping[str, float]],
+    evaluations: Sequence[Evaluation],
+    target: Mapping[str, float],
+    colors: Mapping[str, str],
+) -> Drawn:
+    data = []
+    for name in target:
+        metric = f"mad/share/{name}"
+        steps, values = _logged(history, metric)
+        data.append(_line(name, steps, values, colors[name], ".3f") | {"legendgroup": name})
+        shares = [e.scores["by_category"][name]["share"] for e in evaluations]
+        data.append(_diamonds(name, evaluations, shares, colors[name]) | {"legendgroup": name, "showlegend": not steps})
+    whole = layout("share", "training step")
+    whole["yaxis"]["range"] = [0, 1]
+    # Equal shares of the target would hide each other's line: one for each different share, black.
+    dash = {"color": "#333", "width": 1.3, "dash": "dash"}
+    whole["shapes"] = [
+        {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": share, "y1": share, "line": dash}
+        for share in sorted(set(target.values()))
+    ]
+    return [trace for trace in data if trace["x"]], whole
+
+
+def _jsd(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evaluation], batch: int) -> Drawn:
+    steps, values = _logged(history, "mad/jsd")
+    data = [_line("training batch", steps, values, COLORS[0], ".4f")] if steps else []
+    shown = [e for e in evaluations if e.scores["jsd"] is not None]
+    if shown:
+        intervals = [e.scores["jsd_interval"] or (e.scores["jsd"],) * 2 for e in shown]
+        data.append(
+            _diamonds(shown[0].split, shown, [e.scores["jsd"] for e in shown], COLORS[5])
+            | {
+                "error_y": {
+                    "type": "data",
+                    "symmetric": False,
+                    # The interval is centred below the value, which may lie above it.
+                    "array": [max(0.0, high - e.scores["jsd"]) for e, (_, high) in zip(shown, intervals, strict=True)],
+                    "arrayminus": [
+                        max(0.0, e.scores["jsd"] - low) for e, (low, _) in zip(shown, intervals, strict=True)
+                    ],
+                    "thickness": 1.2,
+                },
+                "customdata": [[e.scores["floor"], e.scores["floor_p95"]] for e in shown],
+                "hovertemplate": "step %{x}: %{y:.4f}, floor %{customdata[0]:.4f} to %{customdata[1]:.4f}",
+            }
+        )
+    whole = layout("JSD, nats", "training step")
+    whole["yaxis"] |= {"type": "log", "dtick": "D2", "tickformat": "~g"}
+    whole["shapes"] = [floor_band(pooled_floor(run.settings.target, batch))]
+    return data, whole
+
+
+def _accuracy(run: Run, colors: Mapping[str, str]) -> Drawn:
+    """Of the scores that the run dumps at every step, in BINS stretches of equal length."""
+    folder = run.folder
+    scores = dict(dumped(run, folder.scores))
+    steps = list(scores)
+    whole = layout("pass@1", "training step")
+    whole["yaxis"]["range"] = [0, 1]
+    if not steps:
+        return [], whole
+    length = max(1, math.ceil(len(steps) / BINS))
+    bins = [steps[i : i + length] for i in range(0, len(steps), length)]
+    points: dict[str, list[tuple[float, float | None, str]]] = defaultdict(list)
+    for stretch in bins:
+        right: dict[str, int] = defaultdict(int)
+        judged: dict[str, int] = defaultdict(int)
+        for step in stretch:
+            for score in scores[step]:
+                for name in filter(None, ("all", score["category"])):
+                    judged[name] += score["correct"] is not None
+                    right[name] += bool(score["correct"])
+        for name in ("all", *run.settings.categories):
+            enough = judged[name] >= MIN_COMPLETIONS
+            label = f"steps {stretch[0]} to {stretch[-1]}: {right[name]} of {judged[name]}"
+            points[name].append(((stretch[0] + stretch[-1]) / 2, right[name] / judged[name] if enough else None, label))
+    data = []
+    for name, found in points.items():
+        places, values, labels = (list(column) for column in zip(*found, strict=True))
+        trace = _line(name, places, values, colors.get(name, "#222"), ".3f")
+        data.append(trace | {"mode": "lines+markers", "text": labels, "hovertemplate": "%{y:.3f}<br>%{text}"})
+        if name == "all":
+            data[-1]["line"] = {"color": "#222", "width": 2.4, "dash": "dot"}
+    return data, whole
+
+
+def _lines(history: Mapping[int, Mapping[str, float]], metrics: Mapping[str, str], y: str) -> Drawn:
+    data = []
+    for i, (name, metric) in enumerate(metrics.items()):
+        steps, values = _logged(history, metric)
+        if steps:
+            data.append(_line(name, steps, values, COLORS[i % len(COLORS)], ".4f"))
+    return data, layout(y, "training step")
+
+
+def _logged(history: Mapping[int, Mapping[str, float]], metric: str) -> tuple[list[int], list[float | None]]:
+    """The steps that logged the metric, and its values: a JSD of nothing on-support is NaN, and a gap."""
+    steps = [step for step, metrics in history.items() if metric in metrics]
+    return steps, [value if math.isfinite(value := history[step][metric]) else None for step in steps]
+
+
+def _line(name: str, x: Sequence[float], y: Sequence[float | None], color: str, form: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": list(x),
+        "y": list(y),
+        "line": {"color": color, "width": 2},
+        "hovertemplate": f"step %{{x}}: %{{y:{form}}}",
+    }
+
+
+def _diamonds(name: str, evaluations: Sequence[Evaluation], y: Sequence[float | None], color: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [e.step for e in evaluations],
+        "y": list(y),
+        "marker": {"symbol": "diamond", "size": 10, "color": color, "line": {"color": "#fff", "width": 1.5}},
+        "hovertemplate": "evaluation at step %{x}: %{y:.3f}",
+    }

@@ -1,0 +1,93 @@
+"""What the policy of a run actually writes: some responses of each category and verdict, as HTML.
+
+Responses are what a policy under optimisation writes: hostile text. Everything is escaped and cut.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from madrl.report.cells import Run, dumped
+from madrl.report.page import text
+
+SAMPLES_OF_CATEGORY = 6
+"""Sample responses of each category, at most: shared between the verdicts as far as there are any."""
+
+SHOWN_CHARACTERS = 4000
+"""Of a prompt or response; a policy that floods must not make the page one nobody can open."""
+
+
+class Sample(NamedTuple):
+    """A response to be shown, as the run dumped it."""
+
+    category: str
+    """off-support where it has none."""
+    verdict: str
+    prompt: str
+    response: str
+    facts: dict[str, str]
+
+
+def sample_responses(run: Run) -> Iterator[Sample]:
+    """The first responses of each category in the last dump: verdicts in turn, no problem twice with one verdict."""
+    rows = next(
+        (all_of[-1][1] for d in (run.folder.holdout, run.folder.validation) if (all_of := list(dumped(run, d)))), []
+    )
+    for category in (*run.settings.categories, None):
+        by_verdict: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        prompts: set[tuple[str, str]] = set()
+        for row in rows:
+            if row.get("category") == category and (key := (_verdict(row), str(row.get("input")))) not in prompts:
+                prompts.add(key)
+                by_verdict[key[0]].append(row)
+        turns = [row for turn in zip(*(_padded(found) for found in by_verdict.values()), strict=True) for row in turn]
+        for row in [row for row in turns if row is not None][:SAMPLES_OF_CATEGORY]:
+            facts = {name: str(row[name]) for name in ("reason", "answer", "gts") if row.get(name) not in (None, "")}
+            facts |= {"reward": f"{row['reward']:.3f}"} if isinstance(row.get("reward"), float) else {}
+            yield Sample(
+                category or "off-support", _verdict(row), str(row.get("input", "")), str(row.get("output", "")), facts
+            )
+
+
+def _padded(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
+    return [rows[i] if i < len(rows) else None for i in range(SAMPLES_OF_CATEGORY)]
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    return {None: "unjudged", True: "correct", False: "incorrect"}[
+        None if row.get("correct") is None else bool(row["correct"])
+    ]
+
+
+def samples_html(run: Run, samples: Sequence[Sample]) -> str:
+    """The section of the page, with buttons that filter it by category and verdict; nothing without samples."""
+    if not samples:
+        return ""
+    categories = [
+        name for name in (*run.settings.categories, "off-support") if any(s.category == name for s in samples)
+    ]
+    verdicts = [name for name in ("correct", "incorrect", "unjudged") if any(s.verdict == name for s in samples)]
+    out = ['<section id="samples"><h2>Sample responses</h2><p class="caption">From the last dump, the first of each '
+           f'category and verdict. <span id="samples-shown">{len(samples)} shown</span></p>']  # fmt: skip
+    for key, names in (("category", categories), ("verdict", verdicts)):
+        buttons = [f'<button value="" aria-pressed="true">every {key}</button>']
+        buttons += [f'<button value="{text(name)}" aria-pressed="false">{text(name)}</button>' for name in names]
+        out.append(f'<div class="choices" data-filter="{key}">{"".join(buttons)}</div>')
+    for sample in samples:
+        facts = "".join(
+            f"<span>{text({'gts': 'expected'}.get(name, name))}: {_cut(value, 120)}</span>"
+            for name, value in sample.facts.items()
+        )
+        out.append(
+            f'<article class="sample" data-category="{text(sample.category)}" data-verdict="{sample.verdict}"><header>'
+            f'<b>{text(sample.category)}</b><span class="verdict {sample.verdict}">{sample.verdict}</span>'
+            f"{facts}</header>"
+            f'<pre dir="auto">{_cut(sample.response, SHOWN_CHARACTERS)}</pre><details><summary>prompt</summary>'
+            f'<pre dir="auto">{_cut(sample.prompt, SHOWN_CHARACTERS)}</pre></details></article>'
+        )
+    return "\n".join([*out, "</section>"])
+
+
+def _cut(value: str, characters: int) -> str:
+    rest = len(value) - characters
+    return text(value) if rest <= 0 else f"{text(value[:characters])}<i> … {rest} more characters</i>"

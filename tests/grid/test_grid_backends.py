@@ -1,0 +1,138 @@
+"""What Slurm, Ray and SkyPilot are given; a stand-in for sbatch runs the array that it gets."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from madrl.cli import main
+from madrl.errors import MadrlError
+from madrl.grid.cells import Cell
+from madrl.grid.identity import identities
+from madrl.grid.ledger import Ledger, Standing, standing_of
+from madrl.grid.plan import RECIPES, Plan, load_plan
+from madrl.grid.submit import ray, skypilot, slurm
+from madrl.grid.supervise import supervise
+
+STUB = Path(__file__).parent / "stub_recipe.sh"
+CELLS = tuple(Cell("math", "add70", "peak", "rkl", seed) for seed in (42, 123))
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    """Two cells of the stub recipe."""
+    plan = Plan(tmp_path / "out", CELLS, "gpu", {}, (), ("bash", str(STUB)))
+    plan.save()
+    return plan
+
+
+def standings(plan: Plan) -> list[Standing]:
+    return [standing_of(plan, identity) for identity in identities(plan, plan.cells)]
+
+
+def test_slurm_gets_one_job_array_whose_tasks_are_the_cells(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = standings(plan)
+    sbatch = tmp_path / "bin" / "sbatch"
+    sbatch.parent.mkdir()
+    # Each task twice, as when two arrays of the same cells wait in the queue.
+    sbatch.write_text('#!/bin/bash\nfor task in 0 0 1 1; do SLURM_ARRAY_TASK_ID=$task bash "$1"; done 2>&1; exit 0\n')
+    sbatch.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{sbatch.parent}:{os.environ['PATH']}")
+    assert main(["grid", "run", "--backend", "slurm", "-n", "1", "-o", str(plan.out)]) == 0
+    text = (plan.folder / "slurm" / "array.sbatch").read_text()
+    assert "#SBATCH --array=0-1%1\n" in text
+    assert "#SBATCH --gpus-per-node=8\n" in text
+    for cell in cells:
+        trace = (plan.out / cell.run_name / "trace").read_text().splitlines()
+        assert trace == ["start math  ", "step 1", "step 2", "step 3", "end"]
+    assert main(["grid", "run", "--backend", "slurm", "-o", str(plan.out)]) == 0
+    assert "nothing is planned" in capsys.readouterr().out
+
+
+def test_a_cell_that_waits_in_a_queue_stays_what_it_was_when_it_was_submitted(plan: Plan) -> None:
+    cell = standings(plan)[0]
+    Ledger(plan, cell.run_name).describe(cell.identity)
+    replace(plan, overrides=("a=b",), profile="tiny").save()
+    assert supervise(plan.out, cell.run_name) == 0
+    assert (plan.out / cell.run_name / "trace").read_text().startswith("start math  \n")
+
+
+def test_slurm_in_the_tiny_profile_asks_for_cores(plan: Plan) -> None:
+    (text,) = slurm(replace(plan, profile="tiny"), standings(plan), None).files.values()
+    assert "#SBATCH --cpus-per-task=2\n" in text
+    assert "#SBATCH --array=0-1\n" in text
+    assert "gpus" not in text
+
+
+def test_a_scheduler_that_is_not_there_is_an_error(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert main(["grid", "run", "--backend", "slurm", "-o", str(plan.out)]) == 2
+    assert "sbatch is not on the PATH" in capsys.readouterr().err
+
+
+def test_ray_gets_one_job_a_cell_that_waits_for_a_slot(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NNODES", "4")
+    monkeypatch.setenv("WANDB_API_KEY", "a secret")
+    commands = ray(plan, standings(plan), None).commands
+    assert len(commands) == 2
+    options, entrypoint = commands[0][: commands[0].index("--")], commands[0][commands[0].index("--") + 1 :]
+    assert entrypoint[1:] == ["-m", "madrl.grid.supervise", str(plan.out), standings(plan)[0].run_name]
+    assert options[options.index("--entrypoint-resources") + 1] == '{"madrl_cell": 1}'
+    environment = json.loads(options[options.index("--runtime-env-json") + 1])["env_vars"]
+    assert environment["NNODES"] == "4"
+    assert "WANDB_API_KEY" not in environment
+    with pytest.raises(MadrlError, match="start its head with --resources"):
+        ray(plan, standings(plan), 2)
+    with pytest.raises(MadrlError, match="brings a Ray of its own"):
+        ray(replace(plan, profile="tiny", command=None), standings(plan), None)
+
+
+def test_ray_s_command_line_knows_the_options(plan: Plan) -> None:
+    (command, _) = ray(plan, standings(plan), None).commands
+    # Options are checked before the cluster is asked, and there is none.
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = os.environ | {"RAY_API_SERVER_ADDRESS": "http://127.0.0.1:9", "PATH": path}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "No such option" not in done.stderr
+    assert "connect" in done.stderr.lower()
+
+
+def test_skypilot_gets_a_task_and_a_launch_for_each_cell(plan: Plan) -> None:
+    submission = skypilot(plan, standings(plan), None)
+    (task_file, task_text), (script, launches) = submission.files.items()
+    task = yaml.safe_load(task_text)
+    assert task["envs"] == {"CELL": None, "BUCKET": None}
+    assert task["resources"] == {"accelerators": "H100:8"}
+    assert task["workdir"] == str(RECIPES.parent)
+    assert task["file_mounts"] == {str(plan.out): {"source": "${BUCKET}", "mode": "MOUNT_CACHED"}}
+    assert shlex.split(task["run"].splitlines()[-1])[-4:] == ["-m", "madrl.grid.supervise", str(plan.out), "$CELL"]
+    assert submission.commands == []
+    for cell in standings(plan):
+        assert cell.run_name in launches
+    for text in (launches, task["run"], task["setup"]):
+        subprocess.run(["bash", "-n"], input=text, text=True, check=True)
+    assert str(script) in submission.advice
+    assert str(task_file) in launches
+
+
+def test_skypilot_s_machines_see_no_model_outside_of_out(plan: Plan, tmp_path: Path) -> None:
+    with pytest.raises(MadrlError, match="which is all that the machines see"):
+        skypilot(replace(plan, models={"math": str(tmp_path)}), standings(plan), None)
+
+
+def test_the_dry_run_of_a_scheduler_writes_nothing(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["grid", "run", "--backend", "skypilot", "--dry-run", "-o", str(plan.out)]) == 0
+    assert "sky jobs launch" in capsys.readouterr().out
+    assert [path.name for path in plan.folder.iterdir()] == ["plan.json"]
+    assert load_plan(plan.out) == plan

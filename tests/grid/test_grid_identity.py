@@ -1,0 +1,168 @@
+"""A cell's folder is named after everything that decides its outcome, and after nothing else."""
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from madrl.errors import MadrlError
+from madrl.files import locked
+from madrl.grid import composed, identity, source
+from madrl.grid.cells import Cell
+from madrl.grid.composed import Config, hash_of, overrides_of
+from madrl.grid.identity import check_unchanged, data_folder, identities
+from madrl.grid.plan import Plan
+
+CELLS = (Cell("math", "add70", "peak", "rkl", 42), Cell("math", "add70", "peak", "rkl", 123))
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    """A plan whose data are there."""
+    plan = Plan(tmp_path, CELLS, "tiny", {})
+    write_data(plan, "1111")
+    return plan
+
+
+@pytest.fixture(autouse=True)
+def config(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Configs without importing veRL: a hash of the overrides."""
+    monkeypatch.setattr(composed, "_compose_in_child", lambda missing: {k: Config(f"config {k}", 40) for k in missing})
+
+
+def write_data(plan: Plan, sha256: str) -> None:
+    folder = data_folder(plan, "math")
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest = {"madrl_version": "any", "files": {"train.parquet": {"sha256": sha256}}}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def names(plan: Plan) -> list[str]:
+    return [found.run_name for found in identities(plan, plan.cells)]
+
+
+def write_model(folder: Path, weights: bytes) -> str:
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(weights)
+    return str(folder)
+
+
+def test_the_name_is_readable_and_ends_in_a_hash(plan: Plan) -> None:
+    first, second = names(plan)
+    assert first.startswith("math_peak_rkl_add70_seed42_tiny-")
+    assert second.startswith("math_peak_rkl_add70_seed123_tiny-")
+    assert first[-8:] != second[-8:]
+
+
+def test_another_config_data_code_or_model_gives_another_name(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = [names(plan)[0]]
+    seen.append(names(replace(plan, overrides=("trainer.total_training_steps=2",)))[0])
+    model = write_model(tmp_path / "model", b"one")
+    seen.append(names(replace(plan, models={"math": model}))[0])
+    write_model(tmp_path / "model", b"two")
+    seen.append(names(replace(plan, models={"math": model}))[0])
+    write_data(plan, "2222")
+    seen.append(names(plan)[0])
+    monkeypatch.setattr(identity, "code_hash", lambda roots: "other code")
+    seen.append(names(plan)[0])
+    assert len(set(seen)) == len(seen) == 6
+
+
+def test_neither_the_place_nor_the_manifest_s_other_facts_matter(plan: Plan, tmp_path: Path) -> None:
+    elsewhere = replace(plan, out=tmp_path / "elsewhere")
+    write_data(elsewhere, "1111")
+    assert names(elsewhere) == names(plan)
+    manifest = data_folder(plan, "math") / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"madrl_version": "9.9"}))
+    assert names(elsewhere) == names(plan)
+
+
+def test_a_model_that_does_not_exist_is_an_error(plan: Plan) -> None:
+    with pytest.raises(MadrlError, match="/nowhere does not exist"):
+        names(replace(plan, models={"math": "/nowhere"}))
+
+
+def test_a_manifest_that_is_just_being_replaced_is_waited_for(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = data_folder(plan, "math")
+    before = names(plan)
+    content = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").unlink()
+    monkeypatch.setattr(
+        "madrl.grid.identity.time.sleep", lambda seconds: (folder / "manifest.json").write_text(content)
+    )
+    with locked(folder / ".lock", "busy"):
+        assert names(plan) == before
+    (folder / "manifest.json").unlink()
+    assert [found.parts["data"] for found in identities(plan, plan.cells)] == [None, None]
+
+
+def test_a_cell_whose_code_has_changed_since_is_not_run_under_its_old_name(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (found, _) = identities(plan, plan.cells)
+    check_unchanged(plan, found.parts)
+    with pytest.raises(MadrlError, match="config changed since this cell was planned"):
+        check_unchanged(replace(plan, overrides=("trainer.total_training_steps=2",)), found.parts)
+    monkeypatch.setattr(identity, "code_hash", lambda roots: "other code")
+    with pytest.raises(MadrlError, match="code, model changed since"):
+        check_unchanged(plan, found.parts)
+
+
+def test_configs_are_composed_once_and_again_when_a_config_file_has_changed(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def compose(missing: dict[str, Any]) -> dict[str, Config]:
+        asked.append(len(missing))
+        return {key: Config(key, 40) for key in missing}
+
+    monkeypatch.setattr(composed, "_compose_in_child", compose)
+    names(plan), names(plan)
+    assert asked == [1], "the seeds of a setting share a config, and the second call asks for none"
+    monkeypatch.setattr(composed, "config_state", lambda: "a yaml file has changed")
+    names(plan)
+    assert asked == [1, 1]
+
+
+def test_comments_docstrings_and_layout_are_no_statements() -> None:
+    one = 'X = 1  # why\n"""What X is."""\n\ndef f(a):\n    """Doc."""\n    return a + X\n'
+    two = "X=1\ndef f(a): return (a + X)\n"
+    assert source.statements(one) == source.statements(two)
+    assert source.statements(one) != source.statements(two.replace("1", "2"))
+    assert source.statements('def f():\n    """Only this."""\n') == source.statements("def f():\n    pass\n")
+
+
+def test_the_code_that_counts_is_what_training_imports() -> None:
+    modules = source.imported_by(source.TRAINING)
+    assert {"madrl.reward", "madrl.divergence", "madrl.verifiers.symbolic", "madrl.classifiers.language"} <= modules
+    assert not {name for name in modules if name.startswith(("madrl.grid", "madrl.cli", "madrl.report"))}
+    assert not modules & {"madrl.run_folder", "madrl.trainer.launch", "madrl.evaluation.metrics"}, "they only watch"
+    assert "madrl.miniature.tiny_model" in source.imported_by(source.MINIATURE)
+
+
+def test_the_hash_of_a_config_is_that_of_what_it_decides() -> None:
+    trainer = {"total_training_steps": 40, "logger": ["file"], "device": "cpu"}
+    found = hash_of({"trainer": trainer, "ray_kwargs": {"num_cpus": 1}})
+    assert found == hash_of({"trainer": trainer | {"logger": ["file", "wandb"]}, "ray_kwargs": {}})
+    assert found.steps == 40
+    assert found.sha256 != hash_of({"trainer": trainer | {"device": "cuda"}}).sha256
+
+
+def test_the_child_answers_each_line_with_verl_s_own_resolved_config(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rkl, jsd = (overrides_of(plan, replace(CELLS[0], divergence=name)) for name in ("rkl", "jsd"))
+    asked = [rkl, jsd, rkl, [*rkl, "trainer.total_trainin_steps=3"]]
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(json.dumps(overrides) + "\n" for overrides in asked)))
+    composed.main()
+    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    assert answers[0] == answers[2] != answers[1]
+    assert answers[0]["steps"] == 40
+    assert "total_trainin_steps" in answers[3]["error"]

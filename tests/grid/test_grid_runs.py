@@ -1,0 +1,305 @@
+"""Grids of real processes, killed for real: every cell runs to its end exactly once."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from madrl.cli import main
+from madrl.files import locked
+from madrl.grid import supervise
+from madrl.grid.identity import identities
+from madrl.grid.ledger import Ledger, Standing, State, standing_of
+from madrl.grid.local import _start
+from madrl.grid.plan import load_plan
+
+STUB = Path(__file__).parent / "stub_recipe.sh"
+THREE_CELLS = ("task=math", "form=add70", "target=peak", "divergence=rkl")
+DEADLINE_S = 60.0
+WHOLE = ["step 1", "step 2", "step 3", "end"]
+
+
+class Grid:
+    """A grid of the stub recipe, and what its files say."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+
+    def call(self, verb: str, *arguments: str) -> int:
+        return main(["grid", verb, *arguments, "-o", str(self.out)])
+
+    def plan(self, *filters: str, options: tuple[str, ...] = ()) -> None:
+        assert self.call("plan", *(filters or THREE_CELLS), "--command", f"bash {STUB}", *options) == 0
+
+    def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
+        """A grid process of its own."""
+        command = [sys.executable, "-m", "madrl.cli", "grid", "run", *arguments, "-o", str(self.out)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def standings(self) -> list[Standing]:
+        plan = load_plan(self.out)
+        return [standing_of(plan, identity) for identity in identities(plan, plan.cells)]
+
+    def states(self) -> list[State]:
+        return [standing.state for standing in self.standings()]
+
+    def ledger(self, standing: Standing) -> Ledger:
+        return Ledger(load_plan(self.out), standing.run_name)
+
+    def running(self) -> Standing:
+        """The first cell that runs, once there is one that has made a step."""
+
+        def found() -> Standing | None:
+            return next((s for s in self.standings() if s.state is State.RUNNING and "step 1" in self.trace(s)), None)
+
+        standing = wait_for(found)
+        assert isinstance(standing, Standing)
+        return standing
+
+    def trace(self, standing: Standing) -> list[str]:
+        """What the stub wrote down, start by start."""
+        file = self.out / standing.run_name / "trace"
+        return file.read_text().splitlines() if file.exists() else []
+
+    def steps(self) -> list[list[str]]:
+        """The same for every cell, without its starts."""
+        return [[line for line in self.trace(s) if not line.startswith("start")] for s in self.standings()]
+
+    def supervisor_of(self, standing: Standing) -> int:
+        pid: int = self.ledger(standing).read()[-1]["pid"]
+        return pid
+
+
+def wait_for(found: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + DEADLINE_S
+    while not (what := found()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+    return what
+
+
+@pytest.fixture
+def hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that holds every cell after its first step, until it is removed."""
+    file = tmp_path / "hold"
+    file.touch()
+    monkeypatch.setenv("HOLD", str(file))
+    return file
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> Iterator[Grid]:
+    yield Grid(tmp_path / "out")
+    for file in tmp_path.glob("out/grid/cells/*/attempts.jsonl"):
+        last = json.loads(file.read_text().splitlines()[-1])
+        if last["event"] == "started" and last["pid"]:  # after a test that failed
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(last["pid"], signal.SIGTERM)
+
+
+def test_a_grid_that_is_killed_and_started_again_ends_every_cell_exactly_once(
+    grid: Grid, hold: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALONE", "1")
+    grid.plan()
+    assert grid.states() == [State.PLANNED] * 3
+    first = grid.start()
+    orphan = grid.running()
+    first.kill()
+    first.wait()
+    assert grid.standings()[0].state is State.RUNNING, "its supervisor lives on"
+    # The second call leaves the running cell its slot: the stub fails when two run at once.
+    second = grid.start()
+    time.sleep(1)
+    assert grid.states() == [State.RUNNING, State.PLANNED, State.PLANNED]
+    hold.unlink()
+    assert second.wait() == 0
+    assert grid.states() == [State.DONE] * 3
+    assert grid.steps() == [WHOLE] * 3
+    assert [standing.attempts for standing in grid.standings()] == [1, 1, 1]
+    assert orphan.run_name == grid.standings()[0].run_name
+    assert grid.start().wait() == 0
+    assert [standing.attempts for standing in grid.standings()] == [1, 1, 1], "finished cells never run again"
+
+
+def test_a_cell_all_of_whose_processes_are_killed_goes_on_where_it_was(grid: Grid, hold: Path) -> None:
+    grid.plan(*THREE_CELLS, "seed=42")
+    process = grid.start()
+    standing = grid.running()
+    process.kill()
+    process.wait()
+    os.kill(grid.supervisor_of(standing), signal.SIGKILL)
+    # The recipe's shell ends with its supervisor, although it is held.
+    wait_for(lambda: grid.states() == [State.PLANNED])
+    hold.unlink()
+    assert "end" not in grid.trace(standing)
+    assert grid.standings()[0].note.startswith("killed; started ")
+    assert grid.call("run") == 0
+    assert grid.steps() == [WHOLE]
+    assert grid.standings()[0].attempts == 2
+
+
+def test_what_outlives_the_shell_keeps_its_cell_running(
+    grid: Grid, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    training = tmp_path / "training"
+    recipe = tmp_path / "recipe.sh"
+    recipe.write_text(f"setsid sleep 60 &\necho $! >{training}.new\nmv {training}.new {training}\nwait\n")
+    assert grid.call("plan", *THREE_CELLS, "seed=42", "--command", f"bash {recipe}") == 0
+    process = grid.start()
+    wait_for(training.exists)
+    pid = int(training.read_text())
+    try:
+        (standing,) = grid.standings()
+        for killed in (process.pid, grid.supervisor_of(standing)):
+            os.kill(killed, signal.SIGKILL)
+        process.wait()
+        wait_for(lambda: not Path(f"/proc/{grid.supervisor_of(standing)}").exists())
+        time.sleep(0.3)  # for the shell to end as well
+        assert grid.states() == [State.RUNNING]
+        monkeypatch.setattr("madrl.grid.ledger.PROBED_S", 0.1)
+        assert supervise.main([str(grid.out), standing.run_name]) == 2
+        assert "is being run by another process" in capsys.readouterr().err
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: grid.states() == [State.PLANNED])
+
+
+def test_a_recipe_that_is_killed_alone_is_interrupted_and_not_failed(grid: Grid, hold: Path) -> None:
+    grid.plan(*THREE_CELLS, "seed=42")
+    process = grid.start()
+    standing = grid.running()
+    (shell,) = children_of(grid.supervisor_of(standing))
+    os.kill(shell, signal.SIGKILL)
+    hold.unlink()
+    assert process.wait() == 2
+    assert process.stdout is not None
+    said = process.stdout.read().decode()
+    assert f"left   {standing.run_name}: interrupted by SIGKILL" in said
+    assert "1 planned" in said
+    assert grid.states() == [State.PLANNED]
+    assert grid.call("run") == 0
+    assert grid.steps() == [WHOLE]
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_a_grid_that_is_told_to_stop_interrupts_its_cells(grid: Grid, hold: Path) -> None:
+    grid.plan()
+    process = grid.start("-n", "3")
+    grid.running()
+    process.terminate()
+    assert process.wait() == 128 + signal.SIGTERM
+    assert grid.states() == [State.PLANNED] * 3
+    assert {s.note for s in grid.standings() if s.attempts} == {"interrupted by SIGTERM"}
+
+
+def test_two_grids_of_one_folder_run_no_cell_twice_and_share_the_slots(
+    grid: Grid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALONE", "1")
+    grid.plan()
+    both = [grid.start(), grid.start()]
+    assert [process.wait() for process in both] == [0, 0]
+    assert grid.states() == [State.DONE] * 3
+    assert grid.steps() == [WHOLE] * 3
+    assert [standing.attempts for standing in grid.standings()] == [1, 1, 1]
+
+
+def test_a_cell_is_not_started_while_another_grid_starts_one(grid: Grid) -> None:
+    grid.plan(*THREE_CELLS, "seed=42")
+    plan, (standing,) = load_plan(grid.out), grid.standings()
+    with locked(plan.folder / "starting", "busy"):
+        assert _start(plan, standing, slots=1) is None
+    assert grid.trace(standing) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "state"), [("kill -KILL $$", "planned"), ("exit 143", "planned"), ("exit 139", "failed")]
+)
+def test_a_kill_from_outside_is_no_failure_and_a_crash_is_one(grid: Grid, code: str, state: str) -> None:
+    assert grid.call("plan", *THREE_CELLS, "seed=42", "--command", f"bash -c '{code}'") == 0
+    assert grid.call("run") == 2
+    assert grid.states() == [State(state)]
+
+
+def test_a_failure_is_listed_with_its_last_words_and_runs_again_on_request_only(
+    grid: Grid, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("many lines\nmadrl: error: the disk is full\n\n")
+    monkeypatch.setenv("BREAK", str(broken))
+    grid.plan(*THREE_CELLS, "seed=42")
+    assert grid.call("run") == 2
+    (standing,) = grid.standings()
+    assert (standing.state, standing.note) == (State.FAILED, "madrl: error: the disk is full")
+    assert f"FAILED {standing.run_name}" in capsys.readouterr().out
+    broken.unlink()
+    assert grid.call("run") == 2, "it was not asked for again"
+    assert grid.standings()[0].attempts == 1
+    assert "1 failed" in capsys.readouterr().err
+    assert grid.call("status") == 0
+    assert "the disk is full" in capsys.readouterr().out
+    assert grid.call("retry") == 0
+    assert grid.states() == [State.PLANNED]
+    assert grid.call("run") == 0
+    assert grid.states() == [State.DONE]
+
+
+def test_a_cell_of_other_settings_is_stale_and_its_results_stay(grid: Grid, capsys: pytest.CaptureFixture[str]) -> None:
+    grid.plan(*THREE_CELLS, "seed=42")
+    assert grid.call("run") == 0
+    (before,) = grid.standings()
+    grid.plan(*THREE_CELLS, "seed=42", options=("--override", "trainer.total_training_steps=2"))
+    (stale,) = grid.standings()
+    assert (stale.state, stale.run_name) == (State.STALE, before.run_name)
+    assert stale.note == "other overrides than now; was done"
+    assert grid.call("run") == 2
+    assert "1 stale" in capsys.readouterr().err
+    assert grid.call("retry", "seed=42") == 0
+    assert grid.call("run") == 0
+    (after,) = grid.standings()
+    assert after.state is State.DONE
+    assert after.run_name != before.run_name
+    assert grid.trace(before) == ["start math  ", *WHOLE]
+    assert grid.trace(after) == ["start math  trainer.total_training_steps=2", *WHOLE]
+
+
+def test_the_shell_s_variables_do_not_leak_into_the_cells(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MODEL", "of_another_run")
+    monkeypatch.setenv("ENTROPY", "0.01")
+    grid.plan(*THREE_CELLS, "seed=42", options=("--model", "math=hub/this_one"))
+    assert grid.call("run") == 0
+    assert grid.trace(grid.standings()[0])[0] == "start math hub/this_one "
+    environment = supervise.environment_of({"TASK": "math"})
+    assert "MODEL" not in environment
+    assert "ENTROPY" not in environment
+
+
+def test_the_dry_run_prints_commands_that_a_shell_understands(
+    grid: Grid, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    grid.plan(*THREE_CELLS, "seed=42", options=("--override", "a b=c"))
+    capsys.readouterr()
+    assert grid.call("run", "--dry-run") == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert not (grid.out / grid.standings()[0].run_name).exists()
+    subprocess.run(["bash", "-c", line], check=True)
+    assert grid.trace(grid.standings()[0]) == ["start math  a b=c", *WHOLE]
+
+
+def test_a_filter_runs_only_its_cells(grid: Grid) -> None:
+    grid.plan()
+    assert grid.call("run", "seed=123") == 0
+    assert grid.states() == [State.PLANNED, State.DONE, State.PLANNED]
+    assert grid.call("run", "seed=42", "divergence=jsd") == 2

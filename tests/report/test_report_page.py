@@ -1,0 +1,204 @@
+"""The pages, opened and clicked in a real headless browser, and what a hostile response cannot do to them."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser, find_browser
+from made_runs import Made, responses, small_report, write_jsonl, write_run
+
+from madrl.cli import main
+from madrl.errors import MadrlError
+from madrl.report.cells import identified
+from madrl.report.page import page, text
+from madrl.report.run_page import raised_alarms, report_run_page
+from madrl.report.sample_responses import sample_responses
+
+PROGRAM = find_browser()
+in_a_browser = pytest.mark.skipif(
+    PROGRAM is None, reason="no browser: apt-get install chromium-headless-shell, or put chromium on PATH"
+)
+
+HOSTILE = (
+    "</script><script>window.attacked = 1</script><img src=x onerror='window.attacked = 2'>"
+    "<style>body { display: none }</style>\x00\x1b[2J \u202e reversed \ud800 <!-- {{7*7}}"
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    assert PROGRAM is not None
+    with Browser(PROGRAM, tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def run_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a run whose last dump begins with a hostile response."""
+    folder = tmp_path_factory.mktemp("one")
+    root = write_run(Made(), folder)
+    rows = responses((0.2,) * 5, 0.5, 0.1, 40, 4, 0, "holdout")
+    rows[0] |= {
+        "output": HOSTILE,
+        "input": HOSTILE,
+        "reason": HOSTILE,
+        "answer": HOSTILE,
+        "category": "hi",
+        "correct": 0.0,
+    }
+    rows[1] |= {"output": "x" * 100_000, "correct": None, "category": "en"}
+    write_jsonl(root / "holdout" / "40.jsonl", rows)
+    for step in range(1, 41):
+        scores = [{"category": "en", "correct": step % 2 == 0} for _ in range(8)]
+        write_jsonl(root / "scores" / f"{step}.jsonl", scores)
+    assert main(["report", str(root), "-o", str(folder / "out")]) == 0
+    return folder / "out" / "index.html"
+
+
+@pytest.fixture(scope="module")
+def study_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_report(tmp_path_factory) / "index.html"
+
+
+def pressed(browser: Browser, plot: str) -> str:
+    shown = browser.run(f"document.getElementById('plot-{plot}').dataset.shown")
+    assert isinstance(shown, str)
+    return shown
+
+
+@in_a_browser
+def test_the_page_of_many_runs_draws_switches_and_hides(browser: Browser, study_page: Path) -> None:
+    browser.problems.clear()
+    browser.open(study_page)
+    browser.wait("document.body.dataset.drawn === '3'")
+    assert pressed(browser, "divergence") == "GSM8K, uniform target / JSD"
+    # Buttons: the second target, then the third metric.
+    rows = "#plot-divergence"
+    browser.run(f"document.querySelector('{rows}').previousElementSibling.id = 'metrics'")
+    browser.run("document.querySelector('#metrics').previousElementSibling.id = 'panels'")
+    browser.click("#panels button:nth-child(2)")
+    browser.click("#metrics button:nth-child(3)")
+    assert pressed(browser, "divergence") == "GSM8K, peaked target / forward KL"
+    assert browser.run("document.querySelector('#plot-divergence .ytitle').textContent") == "forward KL, nats"
+    # A click on a name in the legend hides its curve and band (after plotly has waited for a double click).
+    lines = "document.querySelectorAll('#plot-divergence .scatterlayer .trace').length"
+    before = browser.run(lines)
+    browser.click("#plot-divergence .legend .traces:nth-child(1) .legendtoggle")
+    browser.wait(f"{lines} === {before - 3}")
+    # A bar says what it is, and of how many runs.
+    browser.click("#plot-shares .barlayer .trace:nth-child(2) .point path")
+    browser.wait("document.querySelector('#plot-shares .hoverlayer .hovertext') !== null")
+    assert "of 2 runs" in browser.run("document.querySelector('#plot-shares .hoverlayer').textContent")
+    assert browser.run("document.querySelectorAll('#missing li').length") == 2
+    assert browser.problems == []
+
+
+@in_a_browser
+def test_the_page_of_one_run_draws_and_filters_its_samples(browser: Browser, run_page: Path) -> None:
+    browser.problems.clear()
+    browser.open(run_page)
+    browser.wait("document.body.dataset.drawn > 0")
+    assert browser.run("document.querySelectorAll('.plot .main-svg').length") >= 5
+    everything = browser.run("document.querySelectorAll('.sample').length")
+    browser.click("[data-filter=verdict] button[value=unjudged]")
+    shown = "[...document.querySelectorAll('.sample:not([hidden])')]"
+    assert browser.run(f"{shown}.map(s => s.dataset.verdict)") == ["unjudged"]
+    browser.click("[data-filter=category] button[value=hi]")
+    assert browser.run(f"{shown}.length") == 0
+    browser.click("[data-filter=verdict] button[value='']")
+    assert set(browser.run(f"{shown}.map(s => s.dataset.category)")) == {"hi"}
+    browser.click("[data-filter=category] button[value='']")
+    assert browser.run(f"{shown}.length") == everything
+    assert browser.problems == []
+
+
+@in_a_browser
+def test_a_hostile_response_is_shown_and_does_nothing(browser: Browser, run_page: Path) -> None:
+    browser.problems.clear()
+    browser.open(run_page)
+    browser.wait("document.body.dataset.drawn > 0")
+    assert browser.run("window.attacked === undefined && document.querySelectorAll('img').length === 0")
+    shown = browser.run("[...document.querySelectorAll('.sample pre')].map(p => p.textContent).join('')")
+    assert "</script><script>window.attacked = 1</script>" in shown
+    assert "␀␛[2J" in shown
+    assert browser.run("getComputedStyle(document.body).display") == "block"
+
+
+@in_a_browser
+def test_should_a_script_slip_through_the_page_s_policy_stops_it(browser: Browser, tmp_path: Path) -> None:
+    slipped = tmp_path / "slipped.html"
+    attack = "<script>window.attacked = 1</script><img src=x onerror='window.attacked = 2'><p id=after>"
+    slipped.write_text(page("t", f"{attack}<script src='https://example.org/x.js'></script>", []), encoding="utf-8")
+    browser.problems.clear()
+    browser.open(slipped)
+    assert browser.run("document.getElementById('after') !== null && window.attacked === undefined")
+    assert any("Content Security Policy" in problem for problem in browser.problems)
+    browser.problems.clear()
+
+
+def test_a_flood_is_cut_and_says_by_how_much(run_page: Path) -> None:
+    shown = run_page.read_text(encoding="utf-8")
+    assert "x" * 4000 + "<i> … 96000 more characters</i>" in shown
+    assert "x" * 4001 not in shown
+
+
+def test_the_pages_stay_below_a_megabyte_and_fetch_nothing(run_page: Path, study_page: Path) -> None:
+    for path in (run_page, study_page):
+        assert path.stat().st_size < 1_000_000
+        without_plotly = re.sub(r'id="plotly">.*?<', "", path.read_text(encoding="utf-8"))
+        assert "http" not in without_plotly.replace("http-equiv", "")
+
+
+def test_text_shows_control_characters_and_mends_lone_surrogates() -> None:
+    assert text("a\x00<b>\r\n\ud800") == "a␀&lt;b&gt;\n\ufffd"
+
+
+def test_the_samples_are_of_every_category_and_verdict_in_turn(tmp_path: Path) -> None:
+    root = write_run(Made(problems=60), tmp_path)
+    rows = [
+        {"input": f"p{i // 2}", "output": "o", "category": "en", "correct": True, "uid": f"{i}_0_0"} for i in range(20)
+    ]
+    rows += [{"input": f"p{i}", "output": "o", "category": "en", "correct": False, "uid": f"{i}_1_0"} for i in range(2)]
+    rows += [{"input": "p0", "output": "o", "category": None, "correct": None, "uid": "0_2_0"}]
+    write_jsonl(root / "holdout" / "40.jsonl", rows)
+    found = list(sample_responses(identified(root)))
+    verdicts = [(s.category, s.verdict) for s in found]
+    assert verdicts[:4] == [("en", "correct"), ("en", "incorrect")] * 2
+    assert verdicts[4:] == [("en", "correct")] * 2 + [("off-support", "unjudged")]
+    assert len({s.prompt for s in found if s.verdict == "correct"}) == 4
+
+
+def test_an_alarm_is_told_with_its_category_and_steps(tmp_path: Path) -> None:
+    root = write_run(Made(), tmp_path)
+    shares = {"en": 0.76, "zh": 0.0, "es": 0.08, "hi": 0.08, "fr": 0.08}
+    starved = {f"mad/share/{name}": share for name, share in shares.items()}
+    fed = {f"mad/share/{name}": 0.2 for name in shares}
+    history = {step: starved if step <= 12 else fed for step in range(1, 31)}
+    found = raised_alarms(identified(root), history, prompts=8, group=16)
+    # Raised when 8 steps have passed; cleared when the mean of the last 8 is above 0.05 / (2/3) = 0.075: with three
+    # fed steps, 3 x 0.2 / 8, it equals it, so that the alarm is off from step 15 or 16 on.
+    assert [(r.alarm, r.category, r.first, r.now) for r in found] == [("starved_categories", "zh", 8, False)]
+    assert found[0].last in (14, 15)
+    found = raised_alarms(identified(root), dict(list(history.items())[:10]), prompts=8, group=16)
+    assert [(r.category, r.first, r.last, r.now) for r in found] == [("zh", 8, 10, True)]
+
+
+def test_a_run_with_nothing_to_see_yet_says_so(tmp_path: Path) -> None:
+    root = write_run(Made(), tmp_path)
+    for name in ("metrics", "validation", "holdout"):
+        for file in (root / name).iterdir():
+            file.unlink()
+    with pytest.raises(MadrlError, match="after its first step"):
+        report_run_page(str(root), tmp_path / "out")
+
+
+def test_a_run_that_has_only_begun_has_a_page(tmp_path: Path) -> None:
+    root = write_run(Made(status="running", steps=1), tmp_path)
+    for file in (root / "validation").iterdir():
+        file.unlink()
+    record = {"step": 1, "data": {"mad/jsd": float("nan"), "mad/share/en": 1.0}}
+    (root / "metrics" / "attempt-1.jsonl").write_text(json.dumps(record) + "\n")
+    (written,) = report_run_page(str(root), tmp_path / "out")
+    assert "Step 1 of 1" in written.read_text(encoding="utf-8")

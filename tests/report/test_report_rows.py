@@ -1,0 +1,316 @@
+"""Medians, means and pooled counts exactly where the paper uses which, and what is missing shown as missing."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from made_runs import CATEGORIES, Made, write_jsonl, write_run
+
+from madrl.divergence import jensen_shannon_value
+from madrl.errors import MadrlError
+from madrl.report.cells import DONE, FAILED, UNFINISHED, Run, evaluation, load_runs, run_roots
+from madrl.report.paper import compare, comparison_table
+from madrl.report.rows import (
+    Row,
+    Study,
+    baseline_row,
+    grid_rows,
+    main_rows,
+    pooled_floor,
+    prompt_floor,
+    synthetic_rows,
+    verdicts,
+)
+from madrl.report.tables import INCOMPLETE, MISSING, TIED, grid_table, main_table, missing_runs
+
+UNIFORM = np.full(5, 0.2)
+
+
+def holdout(counts: Sequence[int], right: Sequence[int], off_support: int = 0) -> list[dict[str, Any]]:
+    """So many responses of each category, each a problem of its own, the first ``right`` of them correct."""
+    rows = []
+    for name, n, r in zip((*CATEGORIES, None), (*counts, off_support), (*right, 0), strict=True):
+        rows += [{"problem": f"{name}{i}", "category": name, "correct": i < r, "split": "holdout"} for i in range(n)]
+    return rows
+
+
+def run_with(
+    parent: Path, counts: Sequence[int], right: Sequence[int] = (0,) * 5, off_support: int = 0, **made: Any
+) -> None:
+    root = write_run(Made(problems=2, samples=2, **made), parent)
+    write_jsonl(root / "holdout" / "40.jsonl", holdout(counts, right, off_support))
+
+
+def study_of(parent: Path) -> Study:
+    return Study(tuple(load_runs(run_roots([str(parent)]))), ())
+
+
+def row_of(rows: Sequence[Row], reward: str, weight: str = "") -> Row:
+    (found,) = [row for row in rows if (row.reward, row.weight) == (reward, weight)]
+    return found
+
+
+SKEWED = {1: (24, 19, 19, 19, 19), 2: (28, 18, 18, 18, 18), 3: (40, 15, 15, 15, 15), 4: (60, 10, 10, 10, 10)}
+
+
+def jsd(counts: Sequence[int]) -> float:
+    return float(jensen_shannon_value(UNIFORM, np.array(counts) / sum(counts)))
+
+
+def test_the_main_table_takes_the_median_over_all_additive_runs_and_leaves_gated_out(tmp_path: Path) -> None:
+    # Two weights times two seeds: the median of four values is the mean of the middle two, whatever their weight.
+    for (alpha, seed), size in {(0.9, 1): 1, (0.9, 2): 4, (0.55, 1): 3, (0.55, 2): 2}.items():
+        run_with(tmp_path, SKEWED[size], right=(size * 5, 0, 0, 0, 0), alpha=alpha, seed=seed)
+    for seed in (1, 2):
+        run_with(tmp_path, (100, 0, 0, 0, 0), form="gated", seed=seed)
+    row = row_of(main_rows(study_of(tmp_path), "gsm8k", "uniform"), "rkl")
+    assert (row.statistic, row.runs, row.expected, row.complete) == ("median", 4, 4, True)
+    assert row.jsd.value == pytest.approx((jsd(SKEWED[2]) + jsd(SKEWED[3])) / 2)
+    # pass@1 is 5, 10, 15 and 20 of 100: median 0.125, quartiles at 0.0875 and 0.1625
+    assert row.pass_at_1 == pytest.approx((0.125, 0.0875, 0.1625))
+
+
+def test_the_grid_takes_the_mean_over_the_seeds_of_one_weight(tmp_path: Path) -> None:
+    for seed, size in ((42, 1), (123, 2), (200, 4)):
+        run_with(tmp_path, SKEWED[size], seed=seed, alpha=0.8)
+    row = row_of(grid_rows(study_of(tmp_path), "gsm8k", "uniform"), "rkl", "add80")
+    assert row.statistic == "mean"
+    assert row.jsd.value == pytest.approx((jsd(SKEWED[1]) + jsd(SKEWED[2]) + jsd(SKEWED[4])) / 3)
+    assert row.jsd[1:] == pytest.approx((jsd(SKEWED[1]), jsd(SKEWED[4])))
+
+
+def test_accuracy_within_a_category_sums_counts_and_has_a_floor_of_thirty(tmp_path: Path) -> None:
+    # en: 2 of 2 and 40 of 80, which is 42 of 82, not the mean of the rates 1.0 and 0.5; zh: 10 + 19 = 29 are too few,
+    # es: 15 + 15 = 30 are enough.
+    run_with(tmp_path, (2, 10, 15, 0, 0), right=(2, 5, 5, 0, 0), seed=1)
+    run_with(tmp_path, (80, 19, 15, 0, 0), right=(40, 5, 10, 0, 0), seed=2)
+    row = row_of(main_rows(study_of(tmp_path), "gsm8k", "uniform"), "rkl")
+    assert row.accuracy["en"].accuracy == pytest.approx(42 / 82)
+    assert row.accuracy["zh"] == (10, 29)
+    assert row.accuracy["zh"].accuracy is None
+    assert row.accuracy["es"].accuracy == pytest.approx(0.5)
+
+
+def test_off_support_responses_count_in_their_rate_and_not_in_the_shares(tmp_path: Path) -> None:
+    run_with(tmp_path, (20, 20, 20, 20, 10), off_support=10)
+    row = row_of(main_rows(study_of(tmp_path), "gsm8k", "uniform"), "rkl")
+    assert row.off_support.value == pytest.approx(0.1)
+    assert row.shares["fr"].value == pytest.approx(10 / 90)
+    assert row.floor == pooled_floor(UNIFORM, 90)
+
+
+def test_a_failed_and_an_absent_run_leave_the_row_incomplete_and_out_of_every_comparison(tmp_path: Path) -> None:
+    for divergence in ("l2", "rkl"):
+        for alpha, seed in ((0.9, 1), (0.9, 2), (0.55, 1), (0.55, 2)):
+            if (divergence, alpha, seed) == ("rkl", 0.9, 2):
+                continue
+            status = "failed" if (divergence, alpha, seed) == ("rkl", 0.55, 2) else "finished"
+            size = 4 if divergence == "l2" else 1
+            run_with(tmp_path, SKEWED[size], divergence=divergence, alpha=alpha, seed=seed, status=status)
+    study = study_of(tmp_path)
+    rows = main_rows(study, "gsm8k", "uniform")
+    rkl = row_of(rows, "rkl")
+    assert (rkl.runs, rkl.expected, rkl.complete) == (2, 4, False)
+    assert rkl.missing == (
+        "gsm8k uniform rkl add90 seed 2: no run",
+        "gsm8k uniform rkl add55 seed 2: failed, attempt 1 failed: see train.log",
+    )
+    verdict = dict(zip([row.reward for row in rows], verdicts(rows), strict=True))
+    assert rkl.jsd.value is not None
+    assert rkl.jsd.value < (row_of(rows, "l2").jsd.value or 0)  # lower, and still not the best
+    assert verdict["l2"].best
+    assert verdict["rkl"] == (False, None)
+    assert row_of(rows, "fkl").runs == 0
+    cells = {line[0].text: line[1] for section in main_table(study, ["gsm8k"]).sections for line in section.rows}
+    assert cells["rkl"].mark == INCOMPLETE
+    assert cells["fkl"].mark == MISSING
+    assert cells["fkl"].text == "missing"
+    assert any("rkl add90 seed 2: no run" in reason for reason in missing_runs(study))
+
+
+def test_a_grid_cell_with_a_missing_seed_says_how_many_it_has(tmp_path: Path) -> None:
+    run_with(tmp_path, SKEWED[1], seed=1)
+    run_with(tmp_path, SKEWED[1], seed=2)
+    run_with(tmp_path, SKEWED[1], seed=1, divergence="l2")
+    lines = [line for section in grid_table(study_of(tmp_path), ["gsm8k"]).sections for line in section.rows]
+    (cell,) = [line[2] for line in lines if (line[0].text, line[1].text) == ("l2", "add70")]
+    assert cell == (f"{jsd(SKEWED[1]):.4f}", "1/2", INCOMPLETE)
+
+
+def test_a_difference_below_the_floor_is_not_resolved(tmp_path: Path) -> None:
+    # 1000 responses: the floor's p95 is 0.0012. 204 to 199 has JSD 0.00001, 300 to 175 0.0073.
+    for divergence, counts in (
+        ("l2", (200,) * 5),
+        ("fkl", (204, 199, 199, 199, 199)),
+        ("rkl", (300, 175, 175, 175, 175)),
+        ("jsd", (300, 175, 175, 175, 175)),
+    ):
+        run_with(tmp_path, counts, divergence=divergence)
+    study = study_of(tmp_path)
+    rows = main_rows(study, "gsm8k", "uniform")
+    found = dict(zip([row.reward for row in rows], verdicts(rows), strict=True))
+    assert [found[name].resolved for name in ("l2", "fkl", "rkl")] == [None, False, True]
+    assert found["l2"].best
+    assert row_of(rows, "fkl").on_target is True
+    assert row_of(rows, "rkl").on_target is False
+    cells = {line[0].text: line[1] for section in main_table(study, ["gsm8k"]).sections for line in section.rows}
+    assert cells["fkl"].mark == TIED
+
+
+def test_the_synthetic_table_takes_the_jsd_of_single_prompts_and_the_last_ten_logged_points(tmp_path: Path) -> None:
+    root = write_run(Made(dataset="synthetic_closed", alpha=0.0, holdout=False), tmp_path)
+    rows: list[dict[str, Any]] = [
+        {"problem": p, "category": c, "correct": True} for p in ("p", "q") for c in ["en" if p == "p" else "zh"] * 4
+    ]
+    rows.append({"problem": "r", "category": None, "correct": False})
+    write_jsonl(root / "validation" / "40.jsonl", rows)
+    row = row_of(synthetic_rows(study_of(tmp_path), "synthetic_closed", "uniform"), "rkl")
+    # Each prompt has one category: JSD(uniform, one of five) = 0.4228, the paper's base row. Pooled: two of five.
+    assert row.prompt_jsd.value == pytest.approx(0.4228, abs=5e-5)
+    assert row.jsd.value == pytest.approx(jensen_shannon_value(UNIFORM, np.array([0.5, 0.5, 0, 0, 0])))
+    assert row.off_support.value == pytest.approx(1 / 9)
+    # logged: 0.05 + 0.4 / step at steps 1 to 40
+    assert row.train_jsd.value == pytest.approx(0.05 + 0.4 * sum(1 / s for s in range(31, 41)) / 10)
+
+
+def test_the_floor_of_the_synthetic_table_is_the_paper_s() -> None:
+    # "at K=5 and G=32 the finite-sample floor is 0.017 nats on the uniform target and 0.008 on the peaked one"
+    assert prompt_floor(UNIFORM, (32,) * 80).mean == pytest.approx(0.017, abs=5e-4)
+    assert prompt_floor(np.array([0, 0, 1 / 3, 1 / 3, 1 / 3]), (32,) * 80).mean == pytest.approx(0.008, abs=5e-4)
+
+
+def test_a_single_run_has_its_own_interval_for_a_spread(tmp_path: Path) -> None:
+    run_with(tmp_path, (20,) * 5, right=(10,) * 5)
+    row = row_of(main_rows(study_of(tmp_path), "gsm8k", "uniform"), "rkl")
+    assert row.statistic == "single"
+    assert row.spread.startswith("95 %")
+    assert row.pass_at_1.low is not None
+    assert row.pass_at_1.low < 0.5 < (row.pass_at_1.high or 0)
+
+
+def test_a_category_that_never_occurs_makes_forward_kl_infinite_not_missing(tmp_path: Path) -> None:
+    run_with(tmp_path, (25, 25, 25, 25, 0))
+    row = row_of(main_rows(study_of(tmp_path), "gsm8k", "uniform"), "rkl")
+    assert row.divergences["fkl"].value == math.inf
+
+
+@pytest.mark.parametrize(
+    ("damage", "state", "reason"),
+    [
+        (lambda run: (run / "run.json").unlink(), UNFINISHED, "not started"),
+        (lambda run: (run / "holdout" / "40.jsonl").rename(run / "holdout" / "20.jsonl"), UNFINISHED, "step 20 of 40"),
+        (lambda run: (run / "holdout" / "40.jsonl").write_text('{"cat'), FAILED, "not JSON"),
+        (lambda run: (run / "holdout" / "40.jsonl").write_text(""), FAILED, "no response"),
+        (lambda run: (run / "run.json").write_text('{"attempts": [{"status": "running"}]}'), UNFINISHED, "killed"),
+    ],
+)
+def test_a_run_that_cannot_be_scored_says_why(tmp_path: Path, damage: Any, state: str, reason: str) -> None:
+    write_run(Made(seed=1, problems=2), tmp_path)
+    root = write_run(Made(seed=2, problems=2), tmp_path)
+    damage(root)
+    runs: dict[int, Run] = {run.cell.seed: run for run in load_runs(run_roots([str(tmp_path)]))}
+    assert runs[1].state == DONE
+    assert runs[2].state == state
+    assert reason in runs[2].reason
+    assert runs[2].final is None
+
+
+def test_a_run_without_a_holdout_is_not_scored_on_validation_where_others_have_one(tmp_path: Path) -> None:
+    write_run(Made(seed=1, problems=2), tmp_path)
+    write_run(Made(seed=2, problems=2, holdout=False), tmp_path)
+    states = {run.cell.seed: (run.state, run.reason) for run in load_runs(run_roots([str(tmp_path)]))}
+    assert states == {1: (DONE, ""), 2: (UNFINISHED, "no holdout dump")}
+
+
+def test_the_baselines_that_were_trained_have_rows_of_their_own(tmp_path: Path) -> None:
+    write_run(Made(form="rlvr", problems=2), tmp_path)
+    write_run(Made(form="rlvr", entropy=0.01, problems=2), tmp_path)
+    write_run(Made(form="gapo", divergence="l2", problems=2), tmp_path)
+    write_run(Made(target="peak", problems=2), tmp_path)
+    study = study_of(tmp_path)
+    uniform = [row.reward for row in main_rows(study, "gsm8k", "uniform") if row.runs]
+    assert uniform == ["rlvr", "entropy", "gapo"]
+    assert [row.reward for row in main_rows(study, "gsm8k", "peak")] == ["l2", "fkl", "rkl", "jsd"]
+
+
+def test_two_runs_of_one_cell_are_refused(tmp_path: Path) -> None:
+    write_run(Made(problems=2), tmp_path / "a")
+    write_run(Made(problems=2), tmp_path / "b")
+    with pytest.raises(MadrlError, match="are both gsm8k uniform rkl add70 seed 42"):
+        load_runs(run_roots([str(tmp_path)]))
+
+
+def test_a_path_without_a_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MadrlError, match="holds no run"):
+        run_roots([str(tmp_path)])
+
+
+def test_an_evaluation_keeps_the_correct_responses_behind_a_rate_too_small_to_report(tmp_path: Path) -> None:
+    write_run(Made(problems=2), tmp_path)
+    (run,) = load_runs(run_roots([str(tmp_path)]))
+    found = evaluation(holdout((3, 0, 0, 0, 0), (2, 0, 0, 0, 0)), run.settings, 1, "holdout")
+    assert found.scores["by_category"]["en"]["pass@1"] is None
+    assert found.right["en"] == 2
+
+
+def test_a_run_that_lost_a_wanted_category_is_told_by_its_least_wanted_share(tmp_path: Path) -> None:
+    # Peaked: en and zh are not wanted, hi is, and never occurs.
+    run_with(tmp_path, (0, 0, 50, 0, 50), target="peak")
+    (run,) = load_runs(run_roots([str(tmp_path)]))
+    assert run.least_wanted_share == 0.0
+
+
+def test_a_warm_start_beside_the_runs_is_not_taken_for_one(tmp_path: Path) -> None:
+    root = write_run(Made(problems=2), tmp_path)
+    (tmp_path / "warm_start").mkdir()
+    (tmp_path / "warm_start" / "config.yaml").write_text("madrl:\n  categories: [a]\nwarm_start: {}\n")
+    assert run_roots([str(tmp_path)]) == [root]
+
+
+def test_the_dump_that_a_running_run_is_writing_is_left_out(tmp_path: Path) -> None:
+    root = write_run(Made(problems=2, status="running"), tmp_path)
+    (root / "validation" / "30.jsonl").write_text('{"half')
+    (run,) = load_runs(run_roots([str(tmp_path)]))
+    assert (run.state, [point.step for point in run.curve]) == (UNFINISHED, [0, 10, 20])
+
+
+def test_the_single_prompts_fit_is_in_every_row(tmp_path: Path) -> None:
+    root = write_run(Made(), tmp_path)
+    rows = [{"problem": p, "category": p, "correct": True} for p in CATEGORIES for _ in range(4)]
+    write_jsonl(root / "holdout" / "40.jsonl", rows)
+    row = row_of(main_rows(study_of(tmp_path), "gsm8k", "uniform"), "rkl")
+    # Every prompt has one category, all together are on the target: 1 - 5 x 0.2^2 = 0.8
+    assert row.jsd.value == pytest.approx(0.0, abs=1e-12)
+    assert row.per_prompt.value == pytest.approx(0.8)
+
+
+def test_a_target_and_a_task_of_the_user_s_own_are_called_by_their_names(tmp_path: Path) -> None:
+    write_run(Made(dataset="mine", target="{es: 3, hi: 1}", problems=4), tmp_path)
+    study = study_of(tmp_path)
+    assert study.targets("mine") == ["en:0 zh:0 es:0.75 hi:0.25 fr:0"]
+    table = main_table(study, ["mine"])
+    assert table.groups[1][0] == "en:0 zh:0 es:0.75 hi:0.25 fr:0"
+    assert table.sections[0].heading == "mine"
+    assert comparison_table(compare(study), study.tiny).sections == []
+
+
+def test_the_datasets_come_in_the_paper_s_order(tmp_path: Path) -> None:
+    for dataset in ("another", "code_contests", "gsm8k", "math"):
+        write_run(Made(dataset=dataset, problems=2), tmp_path)
+    assert study_of(tmp_path).datasets == ["gsm8k", "math", "code_contests", "another"]
+
+
+def test_a_file_of_responses_that_only_one_dataset_has_is_missing_in_the_other(tmp_path: Path) -> None:
+    for dataset in ("gsm8k", "math"):
+        write_run(Made(dataset=dataset, problems=2), tmp_path)
+    study = study_of(tmp_path)
+    scores = study.runs[0].final
+    assert scores is not None
+    base = baseline_row("gsm8k", "uniform", "base", scores.scores, None)
+    gsm8k, math_ = main_table(study._replace(baselines=(base,)), study.datasets).sections
+    assert gsm8k.rows[0][0].text == math_.rows[0][0].text == "base"
+    assert gsm8k.rows[0][1].mark != MISSING
+    assert {cell.mark for cell in math_.rows[0][1:]} == {MISSING}
