@@ -57,7 +57,7 @@ def score_samples(
         target: p*, shape (K,).
         epsilon: smoothing of the target in reverse KL.
     """
-    groups = _by_problem(samples)
+    groups = by_problem(samples)
     pooled = [sample for group in groups for sample in group]
     indices = category_indices([sample["category"] for sample in pooled], categories)
     correct = [None if sample["correct"] is None else bool(sample["correct"]) for sample in pooled]
@@ -100,7 +100,7 @@ def score_samples(
     }
 
 
-def _by_problem(samples: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+def by_problem(samples: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
     """The samples of each problem, problems in order of appearance; of a session with several outputs, the last."""
     last: dict[Any, Mapping[str, Any]] = {}
     for number, sample in enumerate(samples):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from madrl.divergence import DIVERGENCES, jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.evaluation.metrics import divergence_values
-from madrl.evaluation.samples import _by_problem, score_samples
+from madrl.evaluation.samples import by_problem, score_samples
 from madrl.evaluation.score import run_settings
 from madrl.files import read_jsonl
 from madrl.frequency import category_counts, category_indices
@@ -274,7 +274,7 @@ def evaluation(samples: Sequence[dict[str, Any]], settings: Settings, step: int,
         raise MadrlError(f"the {split} dump at step {step} holds no response: delete it and sample it again")
     categories, target = settings.categories, settings.target
     scores = score_samples(samples, categories, target, settings.reward.epsilon)
-    groups = _by_problem(samples)
+    groups = by_problem(samples)
     right = dict.fromkeys(categories, 0)
     for sample in (s for group in groups for s in group):
         if sample["category"] is not None and sample["correct"]:
@@ -298,7 +298,7 @@ def _curve(run: Run) -> Iterator[Point]:
     settings = run.settings
     for step, rows in dumped(run, run.folder.validation):
         _, samples = one_split(rows, run.folder.validation.name)
-        pooled = [s["category"] for group in _by_problem(samples) for s in group]
+        pooled = [s["category"] for group in by_problem(samples) for s in group]
         counts = category_counts(category_indices(pooled, settings.categories), len(settings.categories))
         if n := int(counts.sum()):
             yield Point(step, n, divergence_values(settings.target, counts / n, settings.reward.epsilon))

@@ -164,5 +164,5 @@ def test_the_child_answers_each_line_with_verl_s_own_resolved_config(
     composed.main()
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
     assert answers[0] == answers[2] != answers[1]
-    assert answers[0]["steps"] == 40
+    assert answers[0]["steps"] == 60
     assert "total_trainin_steps" in answers[3]["error"]
