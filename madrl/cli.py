@@ -21,6 +21,7 @@ from madrl import __version__
 from madrl.errors import MadrlError
 
 if TYPE_CHECKING:
+    from madrl.generation.generate import Done
     from madrl.judge_file import Judged
 
 
@@ -160,9 +161,9 @@ def _holdout_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _holdout(args: argparse.Namespace) -> None:
-    from madrl.trainer.launch import validate_holdout
+    from madrl.generation.holdout import sample_holdout
 
-    validate_holdout(args.run)
+    _print_generated(sample_holdout(args.run))
 
 
 def _evaluate_options(parser: argparse.ArgumentParser) -> None:
@@ -268,6 +269,9 @@ def _generate_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=f"ask each row once for each category, by its name ({', '.join(NAMINGS)} only)",
     )
+    parser.add_argument(
+        "--tensor-parallel-size", type=int, default=1, metavar="N", help="GPUs that a model is split over (%(default)s)"
+    )
 
 
 def _generate(args: argparse.Namespace) -> None:
@@ -276,11 +280,24 @@ def _generate(args: argparse.Namespace) -> None:
 
     sampling = Sampling(args.model, args.temperature, args.max_response_tokens, args.seed)
     judge = JudgeSpec(args.classifier, args.verifier, _category_names(args.categories))
-    done = generate_file(Path(args.data), Path(args.output), sampling, judge, args.samples, args.ask_category)
+    _print_generated(
+        generate_file(
+            Path(args.data),
+            Path(args.output),
+            sampling,
+            judge,
+            args.samples,
+            args.ask_category,
+            args.tensor_parallel_size,
+        )
+    )
+
+
+def _print_generated(done: "Done") -> None:
     total = len(done.lines)
     resumed = f" ({done.resumed} of them by an earlier call)" if done.resumed else ""
-    print(f"responses: {total}{resumed}, written to {args.output}")
-    for name in (*judge.categories, None):
+    print(f"responses: {total}{resumed}, written to {done.out}")
+    for name in (*done.categories, None):
         of_it = [line["correct"] for line in done.lines if line["category"] == name]
         right = f"  correct {sum(map(bool, of_it)) / len(of_it):6.1%}" if of_it else ""
         print(f"  {name or 'off-support':16} {len(of_it):8}  {len(of_it) / total:6.1%}{right}")

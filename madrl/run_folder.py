@@ -8,8 +8,8 @@ RUN/tensorboard/            the same for TensorBoard
 RUN/rollouts/S.jsonl        step S's prompts and responses (veRL)
 RUN/scores/S.jsonl          step S's categories, verdicts and rewards, with the same keys (madrl.trainer.sampler)
 RUN/validation/S.jsonl      validation responses at step S with their scores
-RUN/holdout/S.jsonl         the same for the holdout split, after training
-RUN/checkpoints/            veRL's checkpoints
+RUN/holdout/S.jsonl         responses to the holdout split with the checkpoint of step S (madrl.generation.holdout)
+RUN/checkpoints/            veRL's checkpoints; global_step_S/actor/huggingface is a model that loads anywhere
 RUN/metrics.json            what `madrl evaluate RUN` found
 RUN/summary.json            before, after, and the seconds of each stage
 RUN/training.png            shares and JSD over training
@@ -72,6 +72,10 @@ class RunFolder:
         except ValueError:
             found = sorted(path.name for path in self.checkpoints.glob("global_step_*"))
             raise MadrlError(f"{marker} is damaged: write the number of the newest of {found} into it") from None
+
+    def model(self, step: int) -> Path:
+        """The Hugging Face model in the checkpoint of ``step``."""
+        return self.checkpoints / f"global_step_{step}" / "actor" / "huggingface"
 
     def history(self) -> dict[int, dict[str, float]]:
         """Training metrics by step, over all attempts; where two logged the same step, the later one.

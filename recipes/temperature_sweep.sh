@@ -27,14 +27,7 @@ if [ -f "$SOURCE/config.yaml" ]; then
   mkdir -p "$OUT"
   config=$SOURCE/config.yaml
   step=$(cat "$SOURCE/checkpoints/latest_checkpointed_iteration.txt")
-  model=$SOURCE/merged/global_step_$step
-  if [ ! -d "$model" ]; then
-    # veRL's checkpoints are shards: put them together, and under their name only when complete.
-    rm -rf "$model.partial"
-    python -m verl.model_merger merge --backend fsdp --use_cpu_initialization \
-      --local_dir "$SOURCE/checkpoints/global_step_$step/actor" --target_dir "$model.partial"
-    mv "$model.partial" "$model"
-  fi
+  model=$SOURCE/checkpoints/global_step_$step/actor/huggingface
 else
   : "${TASK:?a model needs TASK=gsm8k, math, code_contests, synthetic_closed or synthetic_open}"
   OUT=${OUT:-outputs/temperatures/$TASK}

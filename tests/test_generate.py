@@ -19,7 +19,7 @@ from madrl import cli
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
 from madrl.generation import generate
-from madrl.generation.engine import Engines, EngineSettings, Generated, Prompted, visible_devices
+from madrl.generation.engine import Engines, EngineSettings, Generated, Prompted, engine_devices
 from madrl.generation.generate import Done, Sampling, generate_file
 from madrl.generation.journal import Journal
 from madrl.generation.judging import JudgeSpec
@@ -127,7 +127,7 @@ def test_a_finished_file_is_returned_without_starting_an_engine(
 ) -> None:
     engines = script(monkeypatch, reply)
     first = run(rows, model)
-    assert run(rows, model) == Done(first.lines, resumed=12)
+    assert run(rows, model) == first._replace(resumed=12)
     assert engines.starts == 1
 
 
@@ -285,7 +285,18 @@ def test_there_is_an_engine_for_each_visible_gpu_or_one_on_the_cpu(
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if variable is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", variable)
-    assert visible_devices() == expected
+    assert engine_devices(1) == expected
+
+
+def test_an_engine_takes_as_many_gpus_as_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3,4,5")
+    assert engine_devices(2) == ["2,3", "4,5"]
+    for size in (3, 0):
+        with pytest.raises(MadrlError, match=f"4 GPUs cannot be shared out {size} to an engine"):
+            engine_devices(size)
 
 
 # The real engine.

@@ -77,7 +77,8 @@ class Engines:
     """
 
     def __init__(self, settings: EngineSettings, devices: Sequence[str | None], log_dir: Path) -> None:
-        """``devices`` are what CUDA_VISIBLE_DEVICES is to be for each engine, None for a CPU."""
+        """``devices`` are what CUDA_VISIBLE_DEVICES is to be for each engine, ``"0,1"`` for one over two GPUs, None for
+        a CPU."""
         self._settings = settings
         self._devices = devices
         self._log_dir = log_dir
@@ -98,7 +99,7 @@ class Engines:
                     env=os.environ | ENVIRONMENT | _device_environment(device),
                 )
             self._engines[ours] = process, log
-            ours.send((self._settings, device is None))
+            ours.send((self._settings, 0 if device is None else device.count(",") + 1))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -160,6 +161,21 @@ def visible_devices() -> list[str | None]:
     return [*(named or map(str, range(count)))][:count] or [None]
 
 
+def engine_devices(gpus_per_engine: int) -> list[str | None]:
+    """The visible GPUs, ``gpus_per_engine`` to an engine; [None] without a GPU.
+
+    Raises MadrlError when they do not divide evenly."""
+    found = [device for device in visible_devices() if device is not None]
+    if not found:
+        return [None]
+    if gpus_per_engine < 1 or len(found) % gpus_per_engine:
+        raise MadrlError(
+            f"{len(found)} GPUs cannot be shared out {gpus_per_engine} to an engine: name a divisor of them, or other "
+            "CUDA_VISIBLE_DEVICES"
+        )
+    return [",".join(found[i : i + gpus_per_engine]) for i in range(0, len(found), gpus_per_engine)]
+
+
 def _device_environment(device: str | None) -> dict[str, str]:
     return CPU_ENVIRONMENT if device is None else {"CUDA_VISIBLE_DEVICES": device}
 
@@ -168,9 +184,12 @@ def _answer(connection: Connection) -> None:
     """Lists of Prompted come in, lists of Generated go out, None ends it."""
     from vllm import LLM, SamplingParams
 
-    settings, cpu = connection.recv()
+    settings, gpus = connection.recv()
     length = settings.max_prompt_tokens + settings.max_response_tokens
-    own = CPU_SETTINGS | {"max_num_batched_tokens": max(CPU_BATCHED_TOKENS, length)} if cpu else GPU_SETTINGS
+    if gpus:
+        own = GPU_SETTINGS | {"tensor_parallel_size": gpus}
+    else:
+        own = CPU_SETTINGS | {"max_num_batched_tokens": max(CPU_BATCHED_TOKENS, length)}
     # Without the prefix cache a response does not depend on what was asked before it, in an earlier call or in this.
     llm = LLM(settings.model, max_model_len=length, enable_prefix_caching=False, **own)
     while (batch := connection.recv()) is not None:

@@ -1,7 +1,7 @@
 """``madrl generate``: k responses to each row of a parquet file, judged with the functions of training, as JSON lines.
 
-A line is {uid, index, asked, prompt, response, ground_truth, data_source, split, category, correct, reason,
-finish_reason, prompt_tokens, response_tokens}: ``uid`` is ``{prompt}_{session}_{output}`` as in veRL's dumps,
+A line is {uid, index, asked, prompt, response, ground_truth, data_source, split, category, correct, answer,
+reason, finish_reason, prompt_tokens, response_tokens}: ``uid`` is ``{prompt}_{session}_{output}`` as in veRL's dumps,
 ``asked`` the category that the prompt names, ``category`` null off-support, ``correct`` null when unjudged, and
 ``finish_reason`` ``length`` when the response was cut off.
 Batches are the same in every call, and each response has a seed of its own, so that on a CPU a call that resumes ends
@@ -12,13 +12,13 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
 from madrl.files import locked, sha256_of
-from madrl.generation.engine import Engines, EngineSettings, Generated, Prompted, visible_devices
+from madrl.generation.engine import Engines, EngineSettings, Generated, Prompted, engine_devices
 from madrl.generation.journal import Journal, Line
 from madrl.generation.judging import Judge, JudgeSpec
 from madrl.generation.progress import Advance, progress
@@ -45,6 +45,8 @@ class Sampling:
     temperature: float = 1.0
     max_response_tokens: int = 1024
     seed: int = 42
+    chat_template: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the model's chat template, such as ``enable_thinking``."""
 
     def __post_init__(self) -> None:
         if not self.temperature > 0:
@@ -59,28 +61,37 @@ class Done(NamedTuple):
     lines: list[Line]
     resumed: int
     """Lines that an earlier call had already made."""
+    out: Path
+    categories: tuple[str, ...]
 
 
 def generate_file(
-    data: Path, out: Path, sampling: Sampling, judge: JudgeSpec, samples: int, ask_category: bool = False
+    data: Path,
+    out: Path,
+    sampling: Sampling,
+    judge: JudgeSpec,
+    samples: int,
+    ask_category: bool = False,
+    gpus_per_engine: int = 1,
 ) -> Done:
     """Sample ``samples`` responses to each row of ``data`` and write them to ``out``, judged.
 
     With ``ask_category`` each row is asked once for each category, in a prompt that names it. The same call after a
-    kill goes on where that one ended, and returns at once when the file is finished. Raises MadrlError for bad
-    arguments, a file of other settings, an engine that fails, and a verifier that is down.
+    kill goes on where that one ended, and returns at once when the file is finished. A model that is too large for one
+    GPU is split over ``gpus_per_engine`` (tensor parallelism). Raises MadrlError for bad arguments, a file of other
+    settings, an engine that fails, and a verifier that is down.
     """
     if samples < 1:
         raise MadrlError(f"samples={samples} must be at least 1")
     asked: Sequence[str | None] = judge.categories if ask_category else (None,)
     settings = {"samples": samples, "ask_category": ask_category}
-    with Responses(data, out, sampling, judge, asked, settings) as responses:
+    with Responses(data, out, sampling, judge, asked, settings, gpus_per_engine) as responses:
         requests = [Request(row, name, sample) for row in responses.rows for name in asked for sample in range(samples)]
         resumed = responses.known
         with progress(f"sampling {out.name}", len(requests), resumed) as advance:
             lines = responses.to(requests, advance)
         responses.finish(requests)
-    return Done(lines, resumed)
+    return Done(lines, resumed, out, judge.categories)
 
 
 class Responses:
@@ -100,9 +111,11 @@ class Responses:
         judge: JudgeSpec,
         asked: Sequence[str | None],
         settings: Mapping[str, Any],
+        gpus_per_engine: int = 1,
     ) -> None:
         self.rows: dict[int, Row] = read_rows(data)
         self._sampling = sampling
+        self._gpus_per_engine = gpus_per_engine
         self._asked = asked
         self._naming = naming_of(judge.classifier) if any(asked) else None
         self._decided_by = {
@@ -180,7 +193,7 @@ class Responses:
         settings = EngineSettings(
             self._sampling.model, self._sampling.temperature, self._sampling.max_response_tokens, longest
         )
-        return Engines(settings, visible_devices(), self._journal.folder)
+        return Engines(settings, engine_devices(self._gpus_per_engine), self._journal.folder)
 
     def _tokenize(self) -> dict[tuple[int, str | None], list[int]]:
         from transformers import AutoTokenizer
@@ -188,7 +201,11 @@ class Responses:
         tokenizer = AutoTokenizer.from_pretrained(self._sampling.model)
         return {
             (index, name): tokenizer.apply_chat_template(
-                messages_of(row, name, self._naming), add_generation_prompt=True, tokenize=True, return_dict=False
+                messages_of(row, name, self._naming),
+                add_generation_prompt=True,
+                tokenize=True,
+                return_dict=False,
+                **self._sampling.chat_template,
             )
             for index, row in self.rows.items()
             for name in self._asked
@@ -209,6 +226,7 @@ class Responses:
                 "split": self.rows[request.row]["extra_info"]["split"],
                 "category": judgment.category,
                 "correct": judgment.verdict.correct,
+                "answer": judgment.answer,
                 "reason": judgment.reason,
                 "finish_reason": response.finish_reason,
                 "prompt_tokens": len(self._prompts[request.row, request.asked]),

@@ -13,6 +13,9 @@ from madrl.report.page import text
 SAMPLES_OF_CATEGORY = 6
 """Sample responses of each category, at most: shared between the verdicts as far as there are any."""
 
+DUMPED_AS = {"input": "prompt", "output": "response", "gts": "ground_truth"}
+"""veRL's name in a validation dump -> `madrl generate`'s in a holdout dump."""
+
 SHOWN_CHARACTERS = 4000
 """Of a prompt or response; a policy that floods must not make the page one nobody can open."""
 
@@ -30,23 +33,23 @@ class Sample(NamedTuple):
 
 def sample_responses(run: Run) -> Iterator[Sample]:
     """The first responses of each category in the last dump: verdicts in turn, no problem twice with one verdict."""
-    rows = next(
-        (all_of[-1][1] for d in (run.folder.holdout, run.folder.validation) if (all_of := list(dumped(run, d)))), []
-    )
+    dumps = (run.folder.holdout, run.folder.validation)
+    last = next((all_of[-1][1] for folder in dumps if (all_of := list(dumped(run, folder)))), [])
+    rows = [{DUMPED_AS.get(name, name): value for name, value in row.items()} for row in last]
     for category in (*run.settings.categories, None):
         by_verdict: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         prompts: set[tuple[str, str]] = set()
         for row in rows:
-            if row.get("category") == category and (key := (_verdict(row), str(row.get("input")))) not in prompts:
+            if row.get("category") == category and (key := (_verdict(row), str(row.get("prompt")))) not in prompts:
                 prompts.add(key)
                 by_verdict[key[0]].append(row)
         turns = [row for turn in zip(*(_padded(found) for found in by_verdict.values()), strict=True) for row in turn]
         for row in [row for row in turns if row is not None][:SAMPLES_OF_CATEGORY]:
-            facts = {name: str(row[name]) for name in ("reason", "answer", "gts") if row.get(name) not in (None, "")}
+            named = {name: row.get(name) for name in ("reason", "answer", "ground_truth")}
+            facts = {name: str(value) for name, value in named.items() if value not in (None, "")}
             facts |= {"reward": f"{row['reward']:.3f}"} if isinstance(row.get("reward"), float) else {}
-            yield Sample(
-                category or "off-support", _verdict(row), str(row.get("input", "")), str(row.get("output", "")), facts
-            )
+            prompt, response = str(row.get("prompt", "")), str(row.get("response", ""))
+            yield Sample(category or "off-support", _verdict(row), prompt, response, facts)
 
 
 def _padded(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
@@ -75,7 +78,7 @@ def samples_html(run: Run, samples: Sequence[Sample]) -> str:
         out.append(f'<div class="choices" data-filter="{key}">{"".join(buttons)}</div>')
     for sample in samples:
         facts = "".join(
-            f"<span>{text({'gts': 'expected'}.get(name, name))}: {_cut(value, 120)}</span>"
+            f"<span>{text({'ground_truth': 'expected'}.get(name, name))}: {_cut(value, 120)}</span>"
             for name, value in sample.facts.items()
         )
         out.append(

@@ -74,21 +74,6 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
                 _validate(run, config, config.data.val_files, run.validation)
 
 
-def validate_holdout(run_root: str) -> None:
-    """Sample the holdout split with a run's last checkpoint, through the same trainer and plug-ins.
-
-    The responses go to RUN/holdout. Raises MadrlError when the run has no checkpoint or veRL fails.
-    """
-    run = RunFolder(Path(run_root).absolute())
-    if not run.config.exists():
-        raise MadrlError(f"{run.root} is not a run folder: it has no {run.config.name}")
-    if run.checkpoint_step() == 0:
-        raise MadrlError(f"{run.root} has no checkpoint to evaluate: train it first, with trainer.save_freq above 0")
-    config: Any = OmegaConf.load(run.config)
-    with locked(run.lock, f"{run.root} is being trained by another process: wait for it to end"):
-        _validate(run, config, f"{config.paths.data}/holdout.parquet", run.holdout)
-
-
 def _alarm_messages(run: RunFolder, config: DictConfig) -> AlarmMessages:
     """The alarms of the attempt that starts, with what the run's earlier attempts saw."""
     settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]

@@ -1,0 +1,61 @@
+"""The holdout split of a trained run, sampled with its last checkpoint from prompts that name no category.
+
+vLLM's offline engines rather than veRL's validation: no trainer has to start again for it, and a kill loses one batch.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from madrl.errors import MadrlError
+from madrl.evaluation.score import run_settings
+from madrl.files import locked
+from madrl.generation.engine import visible_devices
+from madrl.generation.generate import WEIGHTS, Done, Sampling, generate_file
+from madrl.generation.judging import JudgeSpec
+from madrl.run_folder import RunFolder
+
+
+def sample_holdout(root: str) -> Done:
+    """Write RUN/holdout/S.jsonl, S the last checkpoint's step: as many responses to each problem as validation takes,
+    at the temperature, length, seed, classifier and verifier of the run. The same call goes on after a kill.
+
+    Raises MadrlError when the folder holds no run, the run has no checkpoint or is being trained, its model needs a GPU
+    that is not here, and as ``generate_file``.
+    """
+    from omegaconf import OmegaConf
+
+    run = RunFolder(Path(root).absolute())
+    settings = run_settings(run)
+    config: Any = OmegaConf.load(run.config)
+    with locked(run.lock, f"{run.root} is being trained or sampled by another process: wait for it to end"):
+        step = run.checkpoint_step()
+        if step == 0:
+            raise MadrlError(
+                f"{run.root} has no checkpoint to evaluate: train it first, with trainer.save_freq above 0"
+            )
+        model = run.model(step)
+        if not any(model.glob(WEIGHTS)):
+            raise MadrlError(
+                f"{model} holds no {WEIGHTS}: train with hf_model in actor_rollout_ref.actor.checkpoint.save_contents, "
+                "and sample on the machine that wrote the checkpoint or shares its folder"
+            )
+        if config.trainer.device != "cpu" and visible_devices() == [None]:
+            raise MadrlError(f"{run.root} was trained on GPUs and there is none here: run madrl holdout where there is")
+        rollout = config.actor_rollout_ref.rollout
+        sampling = Sampling(
+            str(model),
+            rollout.temperature,
+            config.data.max_response_length,
+            config.seed,
+            OmegaConf.to_container(config.data.apply_chat_template_kwargs),  # type: ignore[arg-type]
+        )
+        judge = JudgeSpec(settings.classifier, settings.verifier, settings.categories)
+        run.holdout.mkdir(exist_ok=True)
+        return generate_file(
+            Path(config.paths.data) / "holdout.parquet",
+            run.holdout / f"{step}.jsonl",
+            sampling,
+            judge,
+            rollout.val_kwargs.n,
+            gpus_per_engine=rollout.tensor_model_parallel_size,
+        )
