@@ -25,7 +25,7 @@ from madrl.files import locked
 from madrl.grid.cells import Cell, as_json
 from madrl.grid.composed import configs_of
 from madrl.grid.plan import Plan
-from madrl.grid.source import MINIATURE, PACKAGE, TRAINING, code_hash
+from madrl.grid.source import MINIATURE, OF_A_RUN, PACKAGE, code_hash
 
 HASH_DIGITS = 8
 
@@ -97,7 +97,7 @@ def builds_miniature(plan: Plan, task: str) -> bool:
 def _shared_parts(plan: Plan, task: str) -> dict[str, Any]:
     if plan.command is not None:
         return {"command": list(plan.command), "overrides": list(plan.overrides), "model": _model(plan, task)}
-    return {"data": _data(data_folder(plan, task)), "code": code_hash(TRAINING), "model": _model(plan, task)}
+    return {"data": _data(data_folder(plan, task)), "code": code_hash(OF_A_RUN), "model": _model(plan, task)}
 
 
 def _data(folder: Path) -> str | None:

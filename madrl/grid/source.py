@@ -1,8 +1,8 @@
 """The version of the code that decides a run's outcome.
 
 Neither the git commit nor the package's version: the first changes with every word of the documentation, the second
-stays the same while rewards change. Instead, the modules that veRL's workers import, found by following their import
-statements, without comments, docstrings and layout. The config files are left out, because the resolved config is
+stays the same while rewards change. Instead, the modules that veRL's workers import and those that sample the holdout,
+found by following their import statements, without comments, docstrings and layout. The config files are left out, because the resolved config is
 hashed itself, and the data's scripts, because the data are. Of the packages below, veRL's version counts, since it is
 pinned on every stack; the same outcome on CPU and GPU builds of torch is not to be expected anyway.
 """
@@ -18,12 +18,29 @@ import madrl
 
 PACKAGE = Path(madrl.__file__).parent
 
-TRAINING = tuple(f"madrl.trainer.{name}" for name in ("group_loop", "reward_manager", "sampler", "cpu_platform"))
-"""What veRL loads of ours; classifiers, verifiers and rewards are imported by them. How a run is launched, resumed and
-watched decides nothing."""
+OF_A_RUN = (
+    "madrl.generation.holdout",
+    "madrl.trainer.cpu_platform",
+    "madrl.trainer.group_loop",
+    "madrl.trainer.reward_manager",
+    "madrl.trainer.sampler",
+)
+"""What veRL loads of ours, and what samples the holdout; classifiers, verifiers and rewards are imported by them. How a
+run is launched, resumed and watched decides nothing."""
 
-ONLY_WATCHING = frozenset(f"madrl.{name}" for name in ("alarms", "errors", "evaluation.metrics", "files", "run_folder"))
-"""Modules that the above import to measure and to write, which leaves a run what it is."""
+ONLY_WATCHING = frozenset(
+    (
+        "madrl.alarms",
+        "madrl.errors",
+        "madrl.evaluation.metrics",
+        "madrl.evaluation.score",
+        "madrl.files",
+        "madrl.generation.journal",
+        "madrl.generation.progress",
+        "madrl.run_folder",
+    )
+)
+"""Modules that the above import to measure, to show and to write, which leaves a run what it is."""
 
 MINIATURE = ("madrl.miniature.build",)
 """What makes the miniature model that a run of the tiny profile starts from."""

@@ -140,7 +140,7 @@ def test_comments_docstrings_and_layout_are_no_statements() -> None:
 
 
 def test_the_code_that_counts_is_what_training_imports() -> None:
-    modules = source.imported_by(source.TRAINING)
+    modules = source.imported_by(source.OF_A_RUN)
     assert {"madrl.reward", "madrl.divergence", "madrl.verifiers.symbolic", "madrl.classifiers.language"} <= modules
     assert not {name for name in modules if name.startswith(("madrl.grid", "madrl.cli", "madrl.report"))}
     assert not modules & {"madrl.run_folder", "madrl.trainer.launch", "madrl.evaluation.metrics"}, "they only watch"
