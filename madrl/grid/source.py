@@ -2,9 +2,10 @@
 
 Neither the git commit nor the package's version: the first changes with every word of the documentation, the second
 stays the same while rewards change. Instead, the modules that veRL's workers import and those that sample the holdout,
-found by following their import statements, without comments, docstrings and layout. The config files are left out, because the resolved config is
-hashed itself, and the data's scripts, because the data are. Of the packages below, veRL's version counts, since it is
-pinned on every stack; the same outcome on CPU and GPU builds of torch is not to be expected anyway.
+found by following their import statements, without comments, docstrings and layout. The config files are left out,
+because the resolved config is hashed itself, and the data's scripts, because the data are. Of the packages below,
+veRL's version counts, since it is pinned on every stack; the same outcome on CPU and GPU builds of torch is not to be
+expected anyway.
 """
 
 import ast
