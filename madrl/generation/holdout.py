@@ -3,6 +3,7 @@
 vLLM's offline engines rather than veRL's validation: no trainer has to start again for it, and a kill loses one batch.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,13 @@ def sample_holdout(root: str) -> Done:
     """Write RUN/holdout/S.jsonl, S the last checkpoint's step: as many responses to each problem as validation takes,
     at the temperature, length, seed, classifier and verifier of the run. The same call goes on after a kill.
 
-    Without a GPU here the run's Ray cluster has it done on a node with some. Raises MadrlError when the folder holds no
-    run, the run has no checkpoint or is being trained, it was trained on GPUs and there is none, and as
-    ``generate_file``.
+    A run that was trained on GPUs is sampled by the Ray cluster that RAY_ADDRESS names, as it was trained, or else by the
+    GPUs here. Raises MadrlError when the folder holds no run, the run has no checkpoint or is being trained, it was
+    trained on GPUs and there is none, and as ``generate_file``.
     """
     run, _, config = _opened(root)
-    if _lacks_gpu(config):
-        address = config.ray_kwargs.ray_init.get("address")
-        if address in (None, "local"):
-            raise MadrlError(f"{run.root} was trained on GPUs and there is none here: run madrl holdout where there is")
+    address = os.environ.get("RAY_ADDRESS")
+    if address and config.trainer.device != "cpu":
         return on_gpu_node(address, config.trainer.n_gpus_per_node, _sample_here, str(run.root))
     return _sample_here(str(run.root))
 
@@ -41,16 +40,15 @@ def _opened(root: str) -> tuple[RunFolder, Settings, Any]:
     return run, run_settings(run), OmegaConf.load(run.config)
 
 
-def _lacks_gpu(config: Any) -> bool:
-    return config.trainer.device != "cpu" and visible_devices() == [None]
-
-
 def _sample_here(root: str) -> Done:
     from omegaconf import OmegaConf
 
     run, settings, config = _opened(root)
-    if _lacks_gpu(config):
-        raise MadrlError(f"{run.root}: Ray gave GPUs that torch does not see; madrl doctor on that node says more")
+    if config.trainer.device != "cpu" and visible_devices() == [None]:
+        raise MadrlError(
+            f"{run.root} was trained on GPUs and there is none here: run madrl holdout where there is, or name a Ray "
+            "cluster in RAY_ADDRESS"
+        )
     with locked(run.lock, f"{run.root} is being trained or sampled by another process: wait for it to end"):
         step = run.checkpoint_step()
         if step == 0:

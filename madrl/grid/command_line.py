@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from madrl.errors import MadrlError
 from madrl.grid.cells import FIELDS, paper_grid, select
+from madrl.grid.composed import OWN_KEYS
 from madrl.grid.identity import Identity, data_folder, identities
-from madrl.grid.ledger import Ledger, Standing, State, standing_of
+from madrl.grid.ledger import Ledger, Standing, State, standings_of
 from madrl.grid.local import prepare, run
 from madrl.grid.plan import PROFILES, Plan, load_plan, models_of
 from madrl.grid.submit import BACKENDS, submit
@@ -58,18 +59,32 @@ def _common(parser: argparse.ArgumentParser) -> None:
 
 
 def _plan(args: argparse.Namespace) -> None:
+    for override in args.override:
+        key = override.partition("=")[0].lstrip("+~")
+        if key in OWN_KEYS:
+            raise MadrlError(f"--override {override}: every cell has a {key} of its own, by which it is named")
     plan = Plan(
         args.out.absolute(),
         tuple(select(paper_grid(), args.filters)),
         args.profile,
         models_of(args.model),
         tuple(args.override),
-        None if args.recipe is None else tuple(shlex.split(args.recipe)),
+        None if args.recipe is None else _words(args.recipe),
     )
     command_of(plan)  # there is one
     _some(plan.cells)
     plan.save()
     print(f"{len(plan.cells)} cells, written to {plan.file}")
+
+
+def _words(command: str) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise MadrlError(f"--command {command!r} is no command of a shell: {error}") from error
+    if not words:
+        raise MadrlError("--command is empty: name what is run in place of recipes/body.sh")
+    return words
 
 
 def _run(args: argparse.Namespace) -> None:
@@ -80,7 +95,7 @@ def _run(args: argparse.Namespace) -> None:
     if not args.dry_run:
         prepare(plan, list(dict.fromkeys(cell.task for cell in cells)))
     found = identities(plan, cells)
-    waiting = [s for s in (standing_of(plan, identity) for identity in found) if s.state is State.PLANNED]
+    waiting = [standing for standing in standings_of(plan, found) if standing.state is State.PLANNED]
     if args.dry_run:
         _warn_of_missing_data(plan, found)
     if local and not args.dry_run:
@@ -114,7 +129,7 @@ def _status(args: argparse.Namespace) -> None:
     found = identities(plan, _some(select(plan.cells, args.filters)))
 
     def look() -> list[Standing]:
-        return [standing_of(plan, identity) for identity in found]
+        return standings_of(plan, found)
 
     show(plan, look, args.watch)
 
@@ -122,14 +137,13 @@ def _status(args: argparse.Namespace) -> None:
 def _retry(args: argparse.Namespace) -> None:
     plan = load_plan(args.out)
     count = 0
-    for identity in identities(plan, _some(select(plan.cells, args.filters))):
-        standing = standing_of(plan, identity)
+    for standing in standings_of(plan, identities(plan, _some(select(plan.cells, args.filters)))):
         if standing.state in (State.FAILED, State.STALE):
-            ledger = Ledger(plan, identity.run_name)
-            ledger.describe(identity)
+            ledger = Ledger(plan, standing.identity.run_name)
+            ledger.describe(standing.identity)
             ledger.record("requeued")
             count += 1
-            print(f"{identity.run_name}: was {standing.state}, {standing.note}")
+            print(f"{standing.identity.run_name}: was {standing.state}, {standing.note}")
     print(f"cells that madrl grid run will run again: {count}")
 
 

@@ -31,6 +31,20 @@ NOT_DECIDING = (
 )
 """Config keys that change nothing about what a run measures."""
 
+OWN_KEYS = (
+    "task",
+    "profile",
+    "seed",
+    "madrl.target",
+    "madrl.reward.divergence",
+    "madrl.reward.form",
+    "madrl.reward.alpha",
+    "paths.run",
+    "paths.data",
+    "trainer.experiment_name",
+)
+"""Config keys that a cell sets itself: the same for all, cells of other names would be one run."""
+
 
 class Config(NamedTuple):
     """What the grid needs of a resolved config."""

@@ -1,7 +1,8 @@
 """What the grid knows of one cell, and the state that follows: read from disk every time, never remembered.
 
 attempts.jsonl has one line for each event: started, ended (with the recipe's exit code), interrupted, requeued. A kill
-leaves a start without an end; whether it still runs is what its lock says, which every process of the cell holds.
+leaves a start without an end; whether it still runs is what its lock says, which every process of the cell holds. A
+full disk, or a machine that crashes, may leave half a line, which is no event.
 """
 
 import fcntl
@@ -9,17 +10,18 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
 from madrl.files import locked, replacing
 from madrl.grid.identity import Identity, changes
 from madrl.grid.plan import Plan
-from madrl.run_folder import logged
 
 PROBED_S = 3.0
 """How long whoever starts a cell tries to get its lock, which a look at its state holds for a moment."""
@@ -81,24 +83,28 @@ class Ledger:
         """Append one event."""
         line = json.dumps({"event": event, "at": now(), "host": platform.node(), **facts}) + "\n"
         self.root.mkdir(parents=True, exist_ok=True)
-        # One write, which a kill leaves whole or undone.
-        descriptor = os.open(self.events, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        descriptor = os.open(self.events, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
+            size = os.fstat(descriptor).st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                line = f"\n{line}"
+            # One write, which a kill leaves whole or undone.
             os.write(descriptor, line.encode())
         finally:
             os.close(descriptor)
 
     def read(self) -> list[dict[str, Any]]:
         """The events so far."""
-        return logged(self.events)
+        events = []
+        for line in self.events.read_bytes().split(b"\n")[:-1] if self.events.exists() else []:
+            with suppress(ValueError):
+                events.append(json.loads(line))
+        return events
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the cell's lock, child processes with it. Raises MadrlError when others do."""
-        deadline = time.monotonic() + PROBED_S
-        while self.is_held() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        with locked(self.lock, f"{self.root.name} is being run by another process"):
+        with waited_for(self.lock, f"{self.root.name} is being run by another process", PROBED_S):
             yield
 
     def is_held(self) -> bool:
@@ -114,13 +120,44 @@ class Ledger:
         return False
 
 
+@contextmanager
+def waited_for(lock: Path, busy: str, patience_s: float) -> Iterator[None]:
+    """``locked``, tried for ``patience_s`` before it raises MadrlError with the message ``busy``."""
+    deadline = time.monotonic() + patience_s
+    with ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(locked(lock, busy))
+                break
+            except MadrlError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+        yield
+
+
+def standings_of(plan: Plan, identities: Iterable[Identity]) -> list[Standing]:
+    """The state of each cell."""
+    # One look at the folder for all cells: each for itself, the paper's grid would keep half a core busy.
+    ledgers = defaultdict(list)
+    for file in (plan.folder / "cells").glob("*/cell.json"):
+        run_name = file.parent.name
+        ledgers[run_name.rpartition("-")[0]].append(Ledger(plan, run_name))
+    return [_standing_of(plan, identity, ledgers[identity.name]) for identity in identities]
+
+
 def standing_of(plan: Plan, identity: Identity) -> Standing:
     """The state of one cell."""
+    (standing,) = standings_of(plan, [identity])
+    return standing
+
+
+def _standing_of(plan: Plan, identity: Identity, others: Iterable[Ledger]) -> Standing:
     run_name = identity.run_name
     ledger = Ledger(plan, run_name)
     events = ledger.read()
     if not events:
-        older = _older(plan, identity)
+        older = _older(plan, identity, others)
         if older is not None:
             return older
     state, note = state_of(plan, ledger, events)
@@ -133,12 +170,16 @@ def state_of(plan: Plan, ledger: Ledger, events: list[dict[str, Any]]) -> tuple[
     match last["event"]:
         case "ended" if last["exit"]:
             return State.FAILED, last["reason"]
-        case "ended" if plan.command is None and not (plan.out / ledger.root.name).is_dir():
-            return State.PLANNED, "its run folder was removed"
-        case "ended":
+        case "ended" if plan.command is not None or (plan.out / ledger.root.name).is_dir():
             return State.DONE, ""
-        case "started" if ledger.is_held():
+        # Whatever the last event: also a training that outlives an interruption, and a process that just begins.
+        case _ if ledger.is_held():
             return State.RUNNING, ""
+        case "ended":
+            return State.PLANNED, "its run folder was removed"
+        # It may have ended between the look at its events and the one at its lock.
+        case "started" if (later := ledger.read())[-1:] != [last]:
+            return state_of(plan, ledger, later)
         case "started":
             return State.PLANNED, f"killed; started {last['at']} on {last['host']}"
         case "interrupted":
@@ -147,11 +188,11 @@ def state_of(plan: Plan, ledger: Ledger, events: list[dict[str, Any]]) -> tuple[
             return State.PLANNED, ""
 
 
-def _older(plan: Plan, identity: Identity) -> Standing | None:
-    """The newest run of the cell under another hash; None when it never ran. One that still runs is running."""
+def _older(plan: Plan, identity: Identity, others: Iterable[Ledger]) -> Standing | None:
+    """The newest run of the cell under another hash, of ``others``; None when it never ran. One that still runs is
+    running."""
     ran = []
-    for facts in (plan.folder / "cells").glob(f"{identity.name}-*/cell.json"):
-        ledger = Ledger(plan, facts.parent.name)
+    for ledger in others:
         events = ledger.read()
         if _attempts(events):
             ran.append((events[-1]["at"], ledger, events))
@@ -170,7 +211,8 @@ def _attempts(events: list[dict[str, Any]]) -> int:
 
 
 def _seconds(events: list[dict[str, Any]], state: State) -> float:
-    """From each start to its end; a kill has no end, so that what it cost is not known."""
+    """From each start to its end; a kill has no end, so that what it cost is not known. Never below 0, also when clocks
+    differ."""
     seconds = 0.0
     started: datetime | None = None
     for event in events:
@@ -182,7 +224,7 @@ def _seconds(events: list[dict[str, Any]], state: State) -> float:
             started = None
     if started is not None and state is State.RUNNING:
         seconds += (datetime.now(UTC) - started).total_seconds()
-    return seconds
+    return max(0.0, seconds)
 
 
 def now() -> str:

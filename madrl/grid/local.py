@@ -9,15 +9,14 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from madrl.errors import MadrlError
 from madrl.files import locked
 from madrl.grid.identity import Identity, builds_miniature, data_folder
-from madrl.grid.ledger import Ledger, Standing, State, standing_of
+from madrl.grid.ledger import Ledger, Standing, State, standing_of, standings_of, waited_for
 from madrl.grid.plan import RECIPES, Plan
-from madrl.grid.supervise import told_to_stop
+from madrl.grid.supervise import NOT_RUN, last_line, told_to_stop
 
 POLL_S = 0.5
 CLAIM_S = 60.0
@@ -43,7 +42,7 @@ def prepare(plan: Plan, tasks: Sequence[str]) -> None:
         own = {"TASK": task, "PROFILE": plan.profile, "DATA": str(data_folder(plan, task))}
         own["MINIATURE"] = str(plan.out / "models" / task) if builds_miniature(plan, task) else ""
         own["RUN"] = str(plan.folder / "shared" / task)
-        with _waited_for(plan.folder / "preparing"):
+        with waited_for(plan.folder / "preparing", "", float("inf")):
             # The stages hold the lock as well, so that a grid that is killed now does not let another one in.
             done = subprocess.run(["bash", str(SHARED)], env=os.environ | own, close_fds=False, check=False)
         if done.returncode:
@@ -63,8 +62,8 @@ def run(plan: Plan, identities: Sequence[Identity], slots: int) -> None:
             for name, child in started.items():
                 if child.poll() is not None and name not in reported:
                     reported.add(name)
-                    _report(plan, identities, name)
-            standings = [standing_of(plan, identity) for identity in identities]
+                    _report(plan, identities, name, child.returncode)
+            standings = standings_of(plan, identities)
             waiting = [s for s in standings if s.state is State.PLANNED and s.run_name not in started]
             elsewhere = any(s.state is State.RUNNING for s in standings)
             if not waiting and len(reported) == len(started) and not elsewhere:
@@ -80,7 +79,7 @@ def run(plan: Plan, identities: Sequence[Identity], slots: int) -> None:
         if told:
             _interrupt(list(started.values()))
             raise SystemExit(128 + told[0])
-    _check_end([standing_of(plan, identity) for identity in identities])
+    _check_end(standings_of(plan, identities))
 
 
 def _start(plan: Plan, standing: Standing, slots: int) -> "subprocess.Popen[bytes] | None":
@@ -115,7 +114,7 @@ def running(plan: Plan) -> list[str]:
     return [path.parent.name for path in folders if Ledger(plan, path.parent.name).is_held()]
 
 
-def _report(plan: Plan, identities: Sequence[Identity], name: str) -> None:
+def _report(plan: Plan, identities: Sequence[Identity], name: str, exit_code: int) -> None:
     identity = next(identity for identity in identities if identity.run_name == name)
     standing = standing_of(plan, identity)
     minutes = f"{standing.seconds / 60:.1f} min"
@@ -124,6 +123,9 @@ def _report(plan: Plan, identities: Sequence[Identity], name: str) -> None:
             _say(f"done   {name}  {minutes}")
         case State.FAILED:
             _say(f"FAILED {name}  {minutes}: {standing.note}")
+        case _ if exit_code == NOT_RUN:
+            # An older note, say of an interruption, is not the reason.
+            _say(f"left   {name}: {last_line(Ledger(plan, name).log)}")
         case _:
             _say(f"left   {name}: {standing.note or f'see the end of {Ledger(plan, name).log}'}")
 
@@ -146,18 +148,6 @@ def _interrupt(started: Sequence["subprocess.Popen[bytes]"]) -> None:
         child.terminate()
     for child in alive:
         child.wait()
-
-
-@contextlib.contextmanager
-def _waited_for(lock: Path) -> Iterator[None]:
-    with contextlib.ExitStack() as stack:
-        while True:
-            try:
-                stack.enter_context(locked(lock, "busy"))
-                break
-            except MadrlError:
-                time.sleep(POLL_S)
-        yield
 
 
 def _say(text: str) -> None:

@@ -28,11 +28,12 @@ COLOURS = {
 
 
 class Outcome(NamedTuple):
-    """What `madrl evaluate` found of a run: its holdout at the last step, or what was evaluated last without one."""
+    """What `madrl evaluate` found of a run: its holdout at the last step, or what was evaluated last without one. None
+    is what does not exist, such as the JSD of responses that are all in no category."""
 
-    jsd: float
-    floor: float
-    pass_at_1: float
+    jsd: float | None
+    floor: float | None
+    pass_at_1: float | None
 
 
 def outcome_of(run: RunFolder) -> Outcome | None:
@@ -130,7 +131,10 @@ def _numbers(standing: Standing, run: RunFolder) -> tuple[str, str, str]:
     outcome = outcome_of(run) if standing.attempts else None
     if outcome is None:
         return "", "", ""
-    return f"{outcome.jsd:.4f}", f"{outcome.floor:.4f}", f"{outcome.pass_at_1:.3f}"
+    jsd, floor, pass_at_1 = (
+        "-" if value is None else f"{value:.{digits}f}" for value, digits in zip(outcome, (4, 4, 3), strict=True)
+    )
+    return jsd, floor, pass_at_1
 
 
 def _duration(seconds: float) -> str:

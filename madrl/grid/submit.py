@@ -1,8 +1,9 @@
 """Hand cells to a scheduler that exists already: Slurm, a Ray cluster, SkyPilot. Nothing of theirs is imitated here:
 each gets the same command per cell (madrl.grid.supervise) in its own form, and decides when and where it runs.
 
-OUT must be a file system that the nodes share, at the same path and with working locks (NFS 3 and later, Lustre with
-``-o flock``, GPFS), and so must the checkout. A cell that was submitted twice runs once: the second finds the lock
+OUT must be a file system that the nodes share, at the same path and with working locks (NFS 4, GPFS, Lustre with
+``-o flock``), and so must the checkout. NFS 3 keeps the lock of a node that died, whose cell then stays running until
+the node is back; NFS 4 drops it after its lease. A cell that was submitted twice runs once: the second finds the lock
 held, or the cell ended. States are read from OUT, so that ``madrl grid status`` needs no scheduler.
 """
 
@@ -11,6 +12,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,8 +28,8 @@ FORWARDED = ("VENV", "STACK", "PYTHONPATH", "NNODES", "DATASET", "SANDBOX_URL", 
 """Variables of the recipes that Ray jobs get; Slurm passes on the whole environment. No secrets: Ray shows them."""
 
 RAY_SLOT = "madrl_cell"
-"""A resource of the Ray cluster, one for each cell that it can train at once. Jobs wait for one; without it every job
-would start, and veRL fails when its GPUs are taken."""
+"""A resource of the Ray cluster, for which jobs wait: without it every job would start, and veRL fails when its GPUs
+are taken."""
 
 GRACE_S = 120
 """Slurm's warning before a time limit, for the cell to end as interrupted."""
@@ -46,6 +48,7 @@ class Submission(NamedTuple):
 def slurm(plan: Plan, cells: Sequence[Standing], slots: int | None) -> Submission:
     """One job array: a cell on one node each, ``slots`` at once. Partition, account, time and the like come from
     sbatch's own variables (SBATCH_PARTITION, SBATCH_ACCOUNT, SBATCH_TIMELIMIT, SBATCH_GPUS_PER_NODE)."""
+    _check_stack(plan)
     folder = plan.folder / "slurm"
     limit = f"%{slots}" if slots else ""
     needs = "--gpus-per-node=8\n#SBATCH --exclusive" if plan.profile == "gpu" else "--cpus-per-task=2"
@@ -80,7 +83,10 @@ def ray(plan: Plan, cells: Sequence[Standing], slots: int | None) -> Submission:
         raise MadrlError(f"-n does not hold for ray: start its head with --resources '{{\"{RAY_SLOT}\": {slots}}}'")
     if plan.profile == "tiny" and plan.command is None:
         raise MadrlError("the tiny profile brings a Ray of its own for each run: use another backend")
+    _check_stack(plan)
     environment = {"NNODES": "1"} | {name: os.environ[name] for name in FORWARDED if name in os.environ}
+    # veRL's driver has variables of its own for its actors, some by the same name, which Ray refuses otherwise.
+    environment["RAY_OVERRIDE_JOB_RUNTIME_ENV"] = "1"
     commands = []
     for standing in cells:
         command = ["ray", "job", "submit", "--no-wait"]
@@ -105,14 +111,20 @@ def skypilot(plan: Plan, cells: Sequence[Standing], slots: int | None) -> Submis
     folder = plan.folder / "skypilot"
     stack = "gpu" if plan.profile == "gpu" else "cpu"
     resources: dict[str, Any] = {"accelerators": "H100:8"} if stack == "gpu" else {"cpus": "2+"}
-    enter = f"export STACK={stack}\n. recipes/environment.sh\n"
+    enter = f"set -e\nexport STACK={stack}\n. recipes/environment.sh\n"
+    # The machines' own Python is often 3.10. Ours, since how Python writes down our modules, and with it every cell's
+    # code hash, differs between its versions.
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    uv = "~/.local/bin/uv"
+    own_python = f"curl -LsSf https://astral.sh/uv/install.sh | sh\n{uv} python install {python}\n"
+    own_python += f"PYTHON=$({uv} python find {python})\nexport PYTHON\n"
     task = {
         "name": "madrl-grid",
         "workdir": str(RECIPES.parent),
         "resources": resources,
         "envs": {"CELL": None, "BUCKET": None},
         "file_mounts": {str(plan.out): {"source": "${BUCKET}", "mode": "MOUNT_CACHED"}},
-        "setup": f"{enter}bash recipes/install.sh\n",
+        "setup": f"{enter}{own_python}bash recipes/install.sh\n",
         "run": f'{enter}exec "$VENV/bin/python" -m madrl.grid.supervise {shlex.quote(str(plan.out))} "$CELL"\n',
     }
     file, script = folder / "cell.yaml", folder / "launch.sh"
@@ -130,6 +142,13 @@ for cell in "${{cells[@]}}"; do
 done
 """
     return Submission({file: _yaml(task), script: launch}, [], f"bash {script} s3://BUCKET")
+
+
+def _check_stack(plan: Plan) -> None:
+    """Raises MadrlError when the nodes would get the stack of a machine without GPUs for runs on GPUs, which
+    recipes/grid.sh finds for itself where it is called, and every cell inherits."""
+    if plan.profile == "gpu" and plan.command is None and os.environ.get("STACK") == "cpu":
+        raise MadrlError("STACK=cpu, which is this machine's, is not the nodes': call STACK=gpu bash recipes/grid.sh")
 
 
 BACKENDS: dict[str, Callable[[Plan, Sequence[Standing], int | None], Submission]] = {

@@ -8,7 +8,7 @@ the recipe's shell ends with it, so that a recipe that comes to its end has alwa
 that outlives the shell goes on to its end under the lock, and the next attempt finds it trained. SIGTERM and SIGINT
 interrupt the cell.
 
-Exit codes: the recipe's own; 75 when it was interrupted; 2 when there was nothing to run.
+Exit codes: the recipe's own; 75 when it was interrupted; 2 when it was not run.
 """
 
 import contextlib
@@ -31,6 +31,9 @@ from madrl.grid.plan import RECIPE, Plan, load_plan, plan_of
 
 INTERRUPTED = 75
 """EX_TEMPFAIL: the cell goes on when it is started again."""
+
+NOT_RUN = 2
+"""There was nothing to run, or it may not be run now: the last line of the cell's log says why."""
 
 PATIENCE_S = 30.0
 """How long an interrupted recipe may take to end; veRL is given 20 s of them."""
@@ -103,14 +106,16 @@ def _run(ledger: Ledger, command: Sequence[str], variables: dict[str, str]) -> i
             return 127
         while child.poll() is None and not told:
             time.sleep(0.1)
-        by = told[0] if told else _killed_by(child.returncode)
+        # A recipe that came to its end is done, whoever wanted to stop it at that moment.
+        by = None if child.returncode == 0 else told[0] if told else _killed_by(child.returncode)
         _end_group(child, PATIENCE_S if by else 0.0)
-    if by:
-        ledger.record("interrupted", reason=f"interrupted by {by.name}")
-        return INTERRUPTED
-    reason = _last_line(ledger.log, offset) if child.returncode else ""
-    ledger.record("ended", exit=child.returncode, reason=reason or f"exit code {child.returncode}")
-    return child.returncode
+        # Still deaf to signals, or a second one would take the end for a kill.
+        if by:
+            ledger.record("interrupted", reason=f"interrupted by {by.name}")
+            return INTERRUPTED
+        reason = last_line(ledger.log, offset) if child.returncode else ""
+        ledger.record("ended", exit=child.returncode, reason=reason or f"exit code {child.returncode}")
+        return child.returncode
 
 
 def _killed_by(exit_code: int) -> signal.Signals | None:
@@ -161,8 +166,8 @@ def _end_group(child: subprocess.Popen[bytes], patience_s: float) -> None:
     child.wait()
 
 
-def _last_line(log: Path, offset: int) -> str:
-    """The last line that an attempt wrote into its log, from ``offset`` on."""
+def last_line(log: Path, offset: int = 0) -> str:
+    """The last line that is no empty one in a cell's log, from ``offset`` on."""
     with log.open("rb") as file:
         file.seek(max(offset, log.stat().st_size - TAIL_BYTES))
         lines = [line.strip() for line in file.read().decode(errors="replace").splitlines()]
@@ -176,7 +181,7 @@ def main(argv: Sequence[str]) -> int:
         return supervise(Path(out), run_name)
     except MadrlError as error:
         print(f"madrl: error: {error}", file=sys.stderr)
-        return 2
+        return NOT_RUN
 
 
 if __name__ == "__main__":

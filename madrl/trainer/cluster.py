@@ -1,4 +1,4 @@
-"""Work for a node with GPUs, from one that has none: the head of a Ray cluster often is such a one."""
+"""Work for the GPUs of a Ray cluster: its head often has none, and jobs beside ours use some."""
 
 import os
 from collections.abc import Callable

@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from madrl.grid.cells import Cell
 from madrl.grid.identity import identities
 from madrl.grid.ledger import Ledger, Standing, standing_of
 from madrl.grid.plan import RECIPES, Plan, load_plan
-from madrl.grid.submit import ray, skypilot, slurm
+from madrl.grid.submit import Submission, ray, skypilot, slurm
 from madrl.grid.supervise import supervise
 
 STUB = Path(__file__).parent / "stub_recipe.sh"
@@ -65,6 +66,18 @@ def test_a_cell_that_waits_in_a_queue_stays_what_it_was_when_it_was_submitted(pl
     assert (plan.out / cell.run_name / "trace").read_text().startswith("start math  \n")
 
 
+@pytest.mark.parametrize("backend", [slurm, ray])
+def test_nodes_with_gpus_do_not_get_the_stack_of_a_machine_without(
+    plan: Plan, backend: Callable[..., Submission], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells, recipes = standings(plan), replace(plan, command=None)
+    monkeypatch.setenv("STACK", "cpu")
+    with pytest.raises(MadrlError, match="STACK=gpu bash recipes"):
+        backend(recipes, cells, None)
+    monkeypatch.setenv("STACK", "gpu")
+    assert backend(recipes, cells, None).commands
+
+
 def test_slurm_in_the_tiny_profile_asks_for_cores(plan: Plan) -> None:
     (text,) = slurm(replace(plan, profile="tiny"), standings(plan), None).files.values()
     assert "#SBATCH --cpus-per-task=2\n" in text
@@ -81,7 +94,10 @@ def test_a_scheduler_that_is_not_there_is_an_error(
 
 
 def test_ray_gets_one_job_a_cell_that_waits_for_a_slot(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray.runtime_env.runtime_env import _merge_runtime_env
+
     monkeypatch.setenv("NNODES", "4")
+    monkeypatch.setenv("PYTHONPATH", "/mine")
     monkeypatch.setenv("WANDB_API_KEY", "a secret")
     commands = ray(plan, standings(plan), None).commands
     assert len(commands) == 2
@@ -91,6 +107,11 @@ def test_ray_gets_one_job_a_cell_that_waits_for_a_slot(plan: Plan, monkeypatch: 
     environment = json.loads(options[options.index("--runtime-env-json") + 1])["env_vars"]
     assert environment["NNODES"] == "4"
     assert "WANDB_API_KEY" not in environment
+    # madrl train gives its actors a PYTHONPATH, as every job has one, and Ray takes no variable twice but on request.
+    assert {"PYTHONPATH", "RAY_OVERRIDE_JOB_RUNTIME_ENV"} <= set(environment)
+    override = environment["RAY_OVERRIDE_JOB_RUNTIME_ENV"] == "1"
+    driver = {"env_vars": {"PYTHONPATH": "/elsewhere"}}
+    assert _merge_runtime_env({"env_vars": environment}, driver, override=override) is not None
     with pytest.raises(MadrlError, match="start its head with --resources"):
         ray(plan, standings(plan), 2)
     with pytest.raises(MadrlError, match="brings a Ray of its own"):
@@ -117,6 +138,7 @@ def test_skypilot_gets_a_task_and_a_launch_for_each_cell(plan: Plan) -> None:
     assert task["workdir"] == str(RECIPES.parent)
     assert task["file_mounts"] == {str(plan.out): {"source": "${BUCKET}", "mode": "MOUNT_CACHED"}}
     assert shlex.split(task["run"].splitlines()[-1])[-4:] == ["-m", "madrl.grid.supervise", str(plan.out), "$CELL"]
+    assert f"uv python install 3.{sys.version_info.minor}\n" in task["setup"], "code hashes are of one Python"
     assert submission.commands == []
     for cell in standings(plan):
         assert cell.run_name in launches

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from madrl.cli import main
 from madrl.errors import MadrlError
 from madrl.grid.cells import FORMS, Cell, paper_grid, select
-from madrl.grid.composed import overrides_of
+from madrl.grid.composed import OWN_KEYS, overrides_of
 from madrl.grid.identity import builds_miniature, data_folder
 from madrl.grid.plan import RECIPE, Plan, load_plan, models_of
 from madrl.grid.supervise import variables_of
@@ -46,6 +47,23 @@ def test_filters_name_a_part_of_the_grid() -> None:
 def test_a_filter_that_can_select_nothing_is_an_error(text: str, said: str) -> None:
     with pytest.raises(MadrlError, match=re.escape(said)):
         select(paper_grid(), [text])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--override", "seed=5"), "every cell has a seed of its own"),
+        (("--override", "++paths.run=/one"), "every cell has a paths.run of its own"),
+        (("--command", ""), "--command is empty"),
+        (("--command", "bash 'mine.sh"), "no command of a shell: No closing quotation"),
+    ],
+)
+def test_a_plan_whose_cells_could_not_run_or_would_be_one_run_is_not_written(
+    options: tuple[str, str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["grid", "plan", "task=math", "form=rlvr", *options, "-o", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "grid").exists()
 
 
 def test_a_plan_is_the_same_after_it_was_written(tmp_path: Path) -> None:
@@ -90,6 +108,7 @@ def test_the_config_that_is_hashed_is_the_one_that_the_recipe_trains_with(
             own["data.val_files"] = (f"'{data_folder(plan, cell.task)}/{probe}'", f"'/data/{probe}'")
         hashed = dict(override.split("=", 1) for override in overrides_of(plan, cell))
         assert {key: (named[key], hashed[key]) for key in own} == own
+        assert set(own) - {"paths.model", "data.val_files"} <= set(OWN_KEYS)
         assert named | {key: fixed for key, (_, fixed) in own.items()} == hashed
 
 

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from madrl.cli import main
+from madrl.errors import MadrlError
 from madrl.files import locked
 from madrl.grid import supervise
 from madrl.grid.identity import identities
-from madrl.grid.ledger import Ledger, Standing, State, standing_of
+from madrl.grid.ledger import Ledger, Standing, State, standing_of, standings_of
 from madrl.grid.local import _start
 from madrl.grid.plan import load_plan
 
@@ -296,6 +297,153 @@ def test_the_dry_run_prints_commands_that_a_shell_understands(
     assert not (grid.out / grid.standings()[0].run_name).exists()
     subprocess.run(["bash", "-c", line], check=True)
     assert grid.trace(grid.standings()[0]) == ["start math  a b=c", *WHOLE]
+
+
+def started(grid: Grid) -> Ledger:
+    """The ledger of one cell that was started and has not ended."""
+    grid.plan(*THREE_CELLS, "seed=42")
+    (standing,) = grid.standings()
+    ledger = grid.ledger(standing)
+    ledger.describe(standing.identity)
+    ledger.record("started", pid=0)
+    return ledger
+
+
+def test_half_a_line_of_a_full_disk_is_no_event_and_spoils_no_other(grid: Grid) -> None:
+    ledger = started(grid)
+    with ledger.events.open("ab") as file:
+        file.write(bytes(8) + b"\n")  # what a machine that crashed leaves
+        file.write(b'{"event": "end')
+    assert grid.states() == [State.PLANNED]
+    ledger.record("ended", exit=0, reason="")
+    assert [event["event"] for event in ledger.read()] == ["started", "ended"]
+    assert grid.states() == [State.DONE]
+    assert grid.call("status") == 0
+
+
+def test_whoever_starts_a_cell_gets_its_lock_however_often_others_look(grid: Grid) -> None:
+    ledger = started(grid)
+    with ledger.held():
+        pass
+    code = "import fcntl, sys\nwhile True: fcntl.flock(open(sys.argv[1], 'a+'), fcntl.LOCK_SH)"
+    looking = subprocess.Popen([sys.executable, "-c", code, str(ledger.lock)])
+    try:
+        wait_for(ledger_looked_at(ledger))
+        for _ in range(20):
+            with ledger.held():
+                pass
+    finally:
+        looking.kill()
+        looking.wait()
+
+
+def ledger_looked_at(ledger: Ledger) -> Callable[[], bool]:
+    def looked_at() -> bool:
+        try:
+            with locked(ledger.lock, "busy"):
+                return False
+        except MadrlError:
+            return True
+
+    return looked_at
+
+
+def test_a_cell_that_ends_while_one_looks_is_done(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = started(grid)
+
+    def is_held(looked_at: Ledger) -> bool:
+        looked_at.record("ended", exit=0, reason="")
+        return False
+
+    monkeypatch.setattr(Ledger, "is_held", is_held)
+    assert grid.states() == [State.DONE]
+    assert [event["event"] for event in ledger.read()] == ["started", "ended"]
+
+
+@pytest.mark.parametrize("event", ["interrupted", "requeued"])
+def test_a_cell_of_which_a_process_lives_is_running_whatever_came_last(grid: Grid, event: str) -> None:
+    ledger = started(grid)
+    ledger.record(event, reason="interrupted by SIGKILL")
+    with ledger.held():
+        assert grid.states() == [State.RUNNING]
+    assert grid.states() == [State.PLANNED]
+
+
+def test_a_clock_that_is_behind_takes_no_time_back(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = started(grid)
+    monkeypatch.setattr("madrl.grid.ledger.now", lambda: "2000-01-01T00:00:00.000+00:00")
+    ledger.record("ended", exit=0, reason="")
+    assert grid.standings()[0].seconds == 0
+
+
+def test_a_recipe_that_ends_when_it_is_told_to_stop_is_done(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextlib.contextmanager
+    def told() -> Iterator[list[signal.Signals]]:
+        yield Late()
+
+    class Late(list[signal.Signals]):
+        """Told to stop, as soon as somebody who has seen the recipe's end looks."""
+
+        def __init__(self) -> None:
+            super().__init__([signal.SIGTERM])
+
+        def __bool__(self) -> bool:
+            (standing,) = grid.standings()
+            return "end" in grid.trace(standing)
+
+    grid.plan(*THREE_CELLS, "seed=42")
+    (standing,) = grid.standings()
+    ledger = grid.ledger(standing)
+    ledger.describe(standing.identity)
+    monkeypatch.setattr(supervise, "told_to_stop", told)
+    assert supervise.supervise(grid.out, standing.run_name) == 0
+    assert grid.states() == [State.DONE]
+
+
+def test_the_end_of_a_cell_is_written_down_before_signals_count_again(
+    grid: Grid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid.plan(*THREE_CELLS, "seed=42")
+    (standing,) = grid.standings()
+    grid.ledger(standing).describe(standing.identity)
+    record = Ledger.record
+
+    def killed_at_the_end(ledger: Ledger, event: str, **facts: Any) -> None:
+        if event == "ended":
+            os.kill(os.getpid(), signal.SIGINT)
+        record(ledger, event, **facts)
+
+    monkeypatch.setattr(Ledger, "record", killed_at_the_end)
+    assert supervise.supervise(grid.out, standing.run_name) == 0
+    assert grid.states() == [State.DONE]
+
+
+def test_a_cell_that_may_not_be_run_is_reported_with_the_reason(
+    grid: Grid, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ledger = started(grid)
+    ledger.record("interrupted", reason="interrupted by SIGTERM")
+    facts = json.loads(ledger.facts.read_text())
+    facts["parts"]["command"] = ["another"]
+    monkeypatch.setattr(Ledger, "describe", lambda ledger, identity: None)
+    ledger.facts.write_text(json.dumps(facts))
+    assert grid.call("run") == 2
+    assert "command changed since this cell was planned" in capfd.readouterr().out
+
+
+def test_a_look_at_all_cells_lists_their_folders_once(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    grid.plan()
+    listed: list[str] = []
+    glob = Path.glob
+
+    def listing(folder: Path, pattern: str) -> Iterator[Path]:
+        listed.append(pattern)
+        yield from glob(folder, pattern)
+
+    monkeypatch.setattr(Path, "glob", listing)
+    plan = load_plan(grid.out)
+    assert len(standings_of(plan, identities(plan, plan.cells))) == 3
+    assert listed == ["*/cell.json"]
 
 
 def test_a_filter_runs_only_its_cells(grid: Grid) -> None:

@@ -71,6 +71,10 @@ def test_a_row_has_the_holdout_s_numbers_of_a_finished_run(plan: Plan) -> None:
     assert [cell.strip() for cell in row.strip("│").split("│")][2:6] == ["40", "0.0123", "0.0002", "0.610"]
     run.evaluation.write_text(json.dumps({"evaluations": found[:1]}))
     assert outcome_of(run) == (0.3, 0.0005, 0.5)
+    # Every response was in no category.
+    run.evaluation.write_text(json.dumps({"evaluations": [found[0] | {"jsd": None, "floor": None, "pass@1": None}]}))
+    (row,) = [line for line in rendered(plan, [standing(State.DONE, 90)]) if "math_42" in line]
+    assert [cell.strip() for cell in row.strip("│").split("│")][3:6] == ["-", "-", "-"]
 
 
 def test_what_needs_a_look_stands_above_what_does_not(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
