@@ -4,7 +4,7 @@ Every alarm looks at the mean of one of a step's metrics over the last steps, is
 is cleared at a second limit on the healthy side of the first, so that it does not flicker:
 
     starved_categories   a wanted category has less than a quarter of its target share
-    collapsed_groups     too many prompts have all their responses in one category: no distributional signal
+    collapsed_groups     too many prompts have all on-support responses in one category: no distributional signal
     unjudged             too many responses without a verdict, a quarter of what stops the run
     equal_rewards        nearly all groups earn one and the same reward: GRPO's advantages are all zero
     off_support          too many responses are in no category: the shares and the JSD are of the few that are left
@@ -37,6 +37,10 @@ STARVED_SHARE = 0.25
 
 COLLAPSED_EXCESS = 0.5
 """Raised when the rate of one-category groups is this far on the way from what the target itself gives to 1."""
+
+COLLAPSED_ERRORS = 5
+"""The window is longer where the target itself gives many such groups: the limit is then as many standard errors above
+their rate on target."""
 
 UNJUDGED_PART = 0.25
 """Raised above this part of ``max_unjudged_rate``."""
@@ -84,6 +88,8 @@ def gauges_of(settings: Settings, prompts: int, group_size: int) -> tuple[Gauge,
     # The rate of one-category groups when every prompt is on target: large for a target like (0.95, 0.05).
     collapsed = float(np.sum(settings.target**group_size))
     excess = COLLAPSED_EXCESS * (1.0 - collapsed)
+    # The standard error is sqrt(collapsed (1 - collapsed) / groups). Without an excess the alarm cannot be raised.
+    groups = collapsed * (1.0 - collapsed) * (COLLAPSED_ERRORS / excess) ** 2 if excess else 0.0
     return (
         *(
             Gauge(
@@ -102,6 +108,7 @@ def gauges_of(settings: Settings, prompts: int, group_size: int) -> tuple[Gauge,
             _metric("mad/single_category_group_rate"),
             raised_at=collapsed + excess,
             cleared_at=collapsed + CLEARED * excess,
+            window=max(WINDOW, math.ceil(groups / prompts)),
         ),
         _rate("unjudged", _without_verdict, UNJUDGED_PART * settings.max_unjudged_rate),
         _rate("equal_rewards", _metric("mad/equal_reward_group_rate"), EQUAL_REWARD_RATE),

@@ -270,6 +270,12 @@ def _generate_options(parser: argparse.ArgumentParser) -> None:
         help=f"ask each row once for each category, by its name ({', '.join(NAMINGS)} only)",
     )
     parser.add_argument(
+        "--chat-template",
+        metavar="JSON",
+        default="{}",
+        help="""arguments of the model's chat template, such as '{"enable_thinking": false}' (none)""",
+    )
+    parser.add_argument(
         "--tensor-parallel-size", type=int, default=1, metavar="N", help="GPUs that a model is split over (%(default)s)"
     )
 
@@ -278,7 +284,8 @@ def _generate(args: argparse.Namespace) -> None:
     from madrl.generation.generate import Sampling, generate_file
     from madrl.generation.judging import JudgeSpec
 
-    sampling = Sampling(args.model, args.temperature, args.max_response_tokens, args.seed)
+    template = _json_object(args.chat_template, "chat template", '{"enable_thinking": false}')
+    sampling = Sampling(args.model, args.temperature, args.max_response_tokens, args.seed, template)
     judge = JudgeSpec(args.classifier, args.verifier, _category_names(args.categories))
     _print_generated(
         generate_file(
@@ -294,12 +301,15 @@ def _generate(args: argparse.Namespace) -> None:
 
 
 def _print_generated(done: "Done") -> None:
+    from madrl.evaluation.metrics import pass_at_1
+
     total = len(done.lines)
     resumed = f" ({done.resumed} of them by an earlier call)" if done.resumed else ""
     print(f"responses: {total}{resumed}, written to {done.out}")
     for name in (*done.categories, None):
         of_it = [line["correct"] for line in done.lines if line["category"] == name]
-        right = f"  correct {sum(map(bool, of_it)) / len(of_it):6.1%}" if of_it else ""
+        accuracy = pass_at_1(of_it)  # of those that were judged
+        right = "" if accuracy is None else f"  correct {accuracy:6.1%}"
         print(f"  {name or 'off-support':16} {len(of_it):8}  {len(of_it) / total:6.1%}{right}")
     for what, count in (
         ("unjudged", sum(line["correct"] is None for line in done.lines)),
@@ -439,11 +449,17 @@ def _target_spec(text: str) -> str | dict[str, float]:
     """``--target`` as ``resolve_target`` takes it: the name of a target, or {category: weight} parsed from JSON."""
     if not text.lstrip().startswith("{"):
         return text
+    return _json_object(text, "target", '{"english": 3, "hindi": 1}')
+
+
+def _json_object(text: str, what: str, example: str) -> dict[str, Any]:
     try:
-        spec: dict[str, float] = json.loads(text)
+        found = json.loads(text)
     except ValueError as error:
-        raise MadrlError(f'target {text!r} is not JSON ({error}): write it as {{"english": 3, "hindi": 1}}') from error
-    return spec
+        raise MadrlError(f"{what} {text!r} is not JSON ({error}): write it as {example}") from error
+    if not isinstance(found, dict):
+        raise MadrlError(f"{what} {text!r} is no JSON object: write it as {example}")
+    return found
 
 
 def _category_names(text: str) -> tuple[str, ...]:

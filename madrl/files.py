@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import json
 import os
+import platform
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,8 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """A temporary name beside ``path``, to write a file or make a folder at: it becomes ``path`` when the block ends,
     or is removed when the block raises, so that a reader never sees half of it. A folder does not replace another."""
     target = Path(path)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    # Two machines, or two containers with the same process ids, may write to one shared folder.
+    unfinished = target.with_name(f".{target.name}.{platform.node()}.{os.getpid()}.tmp")
     try:
         yield unfinished
         unfinished.replace(target)
@@ -51,11 +53,11 @@ def sha256_of(path: str | Path) -> str:
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """The objects of a JSON-lines file. Raises MadrlError naming the first line that is not a JSON object."""
     records = []
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
                 record = json.loads(line)
-            except json.JSONDecodeError as error:
+            except ValueError as error:  # not JSON, or not UTF-8, as a line may be that ends within a character
                 raise MadrlError(f"{path}, line {number}: not JSON ({error}): is the file complete?") from error
             if not isinstance(record, dict):
                 raise MadrlError(f"{path}, line {number}: {type(record).__name__} where a JSON object is expected")

@@ -90,5 +90,5 @@ class RunFolder:
         return dict(sorted(steps.items()))
 
     def dump_steps(self, folder: Path) -> list[int]:
-        """The steps that have a dump in ``folder``, in order."""
-        return sorted(int(path.stem) for path in folder.glob("*.jsonl"))
+        """The steps that have a dump in ``folder``, in order; files of other names are not ours."""
+        return sorted(int(path.stem) for path in folder.glob("*.jsonl") if path.stem.isdecimal())

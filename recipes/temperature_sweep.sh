@@ -10,11 +10,12 @@
 # OUT=DIR                              gets temperature_T.jsonl and temperature_T.metrics.json for each T; unset:
 #                                      RUN/temperatures, or outputs/temperatures/TASK
 # PROFILE=gpu|tiny, DATA=DIR           of a MODEL: the sizes, and where data_prep wrote the task (a run has its own)
-# MADRL_SANDBOX_URLS=URLS              judges programs; unset: a sandbox is started and stopped with this script
+# SANDBOX_URL=URLS                     judges programs; unset: a sandbox is started and stopped with this script
 # Killed at any time, the same command goes on where it was. Time: a run's holdout, for each temperature.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
 SOURCE=${1:?name a run folder or a model}
+if [ -e "$SOURCE" ]; then SOURCE=$(realpath "$SOURCE"); fi
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 TEMPERATURES=${TEMPERATURES:-0.6 0.8 1.0 1.2 1.4}
 PROFILE=${PROFILE:-gpu}
 if [ "$PROFILE" = tiny ]; then STACK=cpu; fi
@@ -23,22 +24,33 @@ bash recipes/install.sh
 PATH="$VENV/bin:$PATH"
 
 if [ -f "$SOURCE/config.yaml" ]; then
-  OUT=${OUT:-$SOURCE/temperatures}
-  mkdir -p "$OUT"
+  RUN=${OUT:-$SOURCE/temperatures}
   config=$SOURCE/config.yaml
-  step=$(cat "$SOURCE/checkpoints/latest_checkpointed_iteration.txt")
-  model=$SOURCE/checkpoints/global_step_$step/actor/huggingface
+  model=$(python -c 'import sys; from madrl.run_folder import RunFolder
+run = RunFolder(sys.argv[1])
+print(run.model(run.checkpoint_step()))' "$SOURCE")
+  if [ ! -d "$model" ]; then
+    echo "recipes/temperature_sweep.sh: $SOURCE has no trained model at $model: train it first, or name a model" >&2
+    exit 1
+  fi
 else
-  : "${TASK:?a model needs TASK=gsm8k, math, code_contests, synthetic_closed or synthetic_open}"
-  OUT=${OUT:-outputs/temperatures/$TASK}
-  mkdir -p "$OUT"
-  config=$OUT/config.yaml
+  : "${TASK:?$SOURCE is no run folder, and a model needs TASK=gsm8k, math, code_contests or synthetic_closed, _open}"
+  RUN=${OUT:-outputs/temperatures/$TASK}
+  case $PROFILE:$TASK in
+    tiny:synthetic_* | gpu:*) DATA=${DATA:-outputs/data/$TASK} ;;
+    *) DATA=${DATA:-outputs/data/${TASK}_miniature} ;;
+  esac
+  # Not config.yaml, which would make a run of the folder.
+  config=$RUN/settings.yaml
   model=$SOURCE
-  madrl train --dry-run task="$TASK" profile="$PROFILE" paths.data="'${DATA:-outputs/data/$TASK}'" \
-    paths.model="'$model'" trainer.experiment_name=temperature_sweep >"$config"
+  mkdir -p "$RUN"
+  madrl train --dry-run task="$TASK" profile="$PROFILE" paths.data="'$DATA'" paths.model="'$model'" \
+    trainer.experiment_name=temperature_sweep >"$config"
 fi
+mkdir -p "$RUN"
+. recipes/stages.sh
 
-# setting KEY: one value of the run's config, mappings as JSON.
+# setting KEY: one value of the config, mappings as JSON.
 setting() {
   python -c 'import json, sys; from omegaconf import OmegaConf as O
 value = O.select(O.load(sys.argv[1]), sys.argv[2])
@@ -49,14 +61,16 @@ print(",".join(value) if isinstance(value, list) else json.dumps(value) if isins
 categories=$(setting madrl.categories)
 target=$(setting madrl.target)
 verifier=$(setting madrl.verifier)
-if [ "$verifier" = code ] && [ -z "${MADRL_SANDBOX_URLS:-}" ]; then RUN=$OUT . recipes/sandbox.sh; fi
+if [ "$verifier" = code ]; then start_sandbox; fi
 
 for temperature in $TEMPERATURES; do
-  responses=$OUT/temperature_$temperature.jsonl
+  responses=$RUN/temperature_$temperature.jsonl
   echo "[temperature $temperature] $model, to $responses"
   madrl generate --model "$model" --data "$(setting paths.data)/holdout.parquet" -o "$responses" \
     --classifier "$(setting madrl.classifier)" --verifier "$verifier" --categories "$categories" \
     --samples "${SAMPLES:-$(setting actor_rollout_ref.rollout.val_kwargs.n)}" --temperature "$temperature" \
-    --max-response-tokens "$(setting data.max_response_length)" --seed "$(setting seed)"
+    --max-response-tokens "$(setting data.max_response_length)" --seed "$(setting seed)" \
+    --chat-template "$(setting data.apply_chat_template_kwargs)" \
+    --tensor-parallel-size "$(setting actor_rollout_ref.rollout.tensor_model_parallel_size)"
   madrl evaluate "$responses" --categories "$categories" --target "$target"
 done

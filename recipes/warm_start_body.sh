@@ -50,7 +50,7 @@ fi
 prepare_data
 if [ "$PROFILE" = tiny ] && [ "$MODEL" = "$BASE/model" ]; then
   stage base "a miniature base model, which answers in one category unless asked otherwise, to $BASE" \
-    madrl miniature --base --task "$TASK" --data "$DATA" -o "$BASE"
+    in_turn "$BASE" madrl miniature --base --task "$TASK" --data "$DATA" -o "$BASE"
 fi
 if [ "$TASK" = code_contests ]; then start_sandbox; fi
 stage warm_start "sampling by category, finetuning, selection by coverage, to $RUN" madrl warm-start "${overrides[@]}"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from madrl.alarms import ALARMS, WINDOW, Metrics, RunHealth
+from madrl.evaluation.metrics import single_category_rate
 from madrl.frequency import OFF_SUPPORT
 from madrl.settings import Settings
 
@@ -45,18 +46,19 @@ def on(watched: RunHealth) -> list[tuple[str, str]]:
     return [(gauge.alarm, gauge.category) for gauge in watched.raised]
 
 
-@pytest.mark.parametrize("target", ["uniform", "peak", {"en": 98, "zh": 1, "es": 1}])
-def test_the_noise_of_a_policy_on_target_raises_nothing_in_a_thousand_steps(target: Any) -> None:
+@pytest.mark.parametrize("off_support", [0.0, 0.02])
+@pytest.mark.parametrize("target", ["uniform", "peak", {"en": 98, "zh": 1, "es": 1}, {"en": 95, "fr": 5}])
+def test_the_noise_of_a_policy_on_target_raises_nothing_in_a_thousand_steps(target: Any, off_support: float) -> None:
     rng = np.random.default_rng(0)
     watched = health(target)
-    # 2 % off-support, 1 % unjudged, 3 % truncated, 8 prompts x 16 responses.
-    chances = np.append(0.98 * settings(target).target, 0.02)
+    # 1 % unjudged, 3 % truncated, 8 prompts x 16 responses.
+    chances = np.append((1.0 - off_support) * settings(target).target, off_support)
     for step in range(1, 1001):
         groups = rng.multinomial(16, chances, size=8)
         counts = groups.sum(axis=0)
         metrics = shares(*(counts[:5] / counts[:5].sum())) | {
             "mad/off_support_rate": counts[OFF_SUPPORT] / 128,
-            "mad/single_category_group_rate": float(np.mean((groups[:, :5] == 16).any(axis=1))),
+            "mad/single_category_group_rate": float(np.mean((groups[:, :5] > 0).sum(axis=1) == 1)),
             "mad/unjudged_rate": rng.binomial(128, 0.01) / 128,
             "mad/failed_session_rate": 0.0,
             "mad/equal_reward_group_rate": 0.0,
@@ -136,6 +138,17 @@ def test_groups_have_collapsed_when_more_of_them_have_than_the_target_explains(
     watched = health(target, group_size=group_size)
     feed(watched, {"mad/single_category_group_rate": rate}, 20)
     assert on(watched) == alarms
+
+
+def test_a_few_off_support_responses_do_not_hide_that_the_groups_have_collapsed() -> None:
+    watched, generator = health("uniform", group_size=16), np.random.default_rng(0)
+    for step in range(1, WINDOW + 1):
+        # One category a group, and each response off-support one time in ten.
+        groups = [np.where(generator.random(16) < 0.1, OFF_SUPPORT, generator.integers(5)) for _ in range(8)]
+        rate = single_category_rate(groups)
+        assert rate is not None
+        watched.update(step, {"mad/single_category_group_rate": rate})
+    assert on(watched) == [("collapsed_groups", "")]
 
 
 @pytest.mark.parametrize(

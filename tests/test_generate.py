@@ -1,6 +1,7 @@
 """`madrl generate`: what surrounds the engine, with responses written by the test; and the real engine, killed."""
 
 import contextlib
+import json
 import signal
 import subprocess
 import sys
@@ -210,6 +211,8 @@ def test_a_category_that_was_not_declared_is_an_error(rows: Path, model: Path, m
         ({"--model": "/nowhere"}, "model /nowhere does not exist"),
         ({"--data": "/nowhere.parquet"}, "/nowhere.parquet: cannot be read as parquet"),
         ({"--verifier": "maths"}, "unknown verifier 'maths'"),
+        ({"--chat-template": "enable_thinking=false"}, "chat template 'enable_thinking=false' is not JSON"),
+        ({"--chat-template": "[]"}, "chat template '[]' is no JSON object"),
         ({"-o": "/nowhere/out.jsonl"}, "its folder does not exist"),
     ],
 )
@@ -232,6 +235,26 @@ def test_the_command_prints_what_it_found(
     assert ["es", "4", "33.3%", "correct", "0.0%"] in shown
     assert ["off-support", "4", "33.3%", "correct", "0.0%"] in shown
     assert ["cut", "off", "4", "33.3%"] in shown
+
+
+def test_unjudged_responses_are_not_printed_as_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [{"category": "en", "correct": c, "finish_reason": "stop"} for c in (True, True, False, None, None)]
+    cli._print_generated(Done(lines, 0, Path("out.jsonl"), ("en",)))
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["en", "5", "100.0%", "correct", "66.7%"] in shown
+    assert ["unjudged", "2", "40.0%"] in shown
+
+
+def test_the_chat_template_s_arguments_decide_the_responses(
+    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(monkeypatch, reply)
+    call = command(
+        rows, model, rows.parent / "out.jsonl", samples=1, **{"--chat-template": '{"enable_thinking": false}'}
+    )
+    assert cli.main(call) == 0
+    settings = json.loads((rows.parent / "out.jsonl.settings.json").read_text())
+    assert settings["chat_template"] == {"enable_thinking": False}
 
 
 def command(rows: Path, model: Path, out: Path, samples: int, **options: str) -> list[str]:

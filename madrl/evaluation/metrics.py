@@ -69,15 +69,15 @@ def divergence_values(target: NDArray[np.float64], pooled: NDArray[np.float64], 
 
 
 def single_category_rate(groups: Sequence[NDArray[np.int64]]) -> float | None:
-    """Share of groups in which all responses have one and the same on-support category, in [0, 1].
+    """Share of groups whose on-support responses are all in one and the same category, in [0, 1].
 
-    Each group holds the category indices of the responses to one prompt. A group with an off-support response, or with
-    no response at all, is not such a group; a group of one on-support response is. None when there are no groups.
+    Each group holds the category indices of the responses to one prompt. Off-support responses are left out, because
+    they would hide a collapse: of groups of 16 with 5 % off-support, 0.95^16 = 44 % have none. A group with nothing
+    on-support is not such a group; a group with one on-support response is. None when there are no groups.
     """
     if not len(groups):
         return None
-    single = sum(bool(group.size and group[0] != OFF_SUPPORT and np.all(group == group[0])) for group in groups)
-    return single / len(groups)
+    return sum(np.unique(group[group != OFF_SUPPORT]).size == 1 for group in groups) / len(groups)
 
 
 class Floor(NamedTuple):

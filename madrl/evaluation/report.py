@@ -13,6 +13,7 @@ from omegaconf import OmegaConf
 
 from madrl.evaluation.figures import evaluation_figure, training_figure
 from madrl.evaluation.score import before_and_after, evaluate_file, evaluate_run, run_settings
+from madrl.evaluation.tables import title
 from madrl.files import read_jsonl, replacing
 from madrl.response_file import writable
 from madrl.run_folder import RunFolder
@@ -41,8 +42,7 @@ def report_run(root: str) -> Report:
     if any("mad/jsd" in metrics for metrics in history.values()):
         config: Any = OmegaConf.load(run.config)
         batch = int(config.data.train_batch_size) * int(config.actor_rollout_ref.rollout.n)
-        title = f"{run.root.name}: {evaluation['form']} {evaluation['divergence']} reward"
-        training_figure(history, run_settings(run), batch, title, run.figure)
+        training_figure(history, run_settings(run), batch, title(evaluation), run.figure)
         files.append(run.figure)
     summary = summarize(run, evaluation)
     if summary is not None:

@@ -48,7 +48,7 @@ def evaluate_run(root: str) -> dict[str, Any]:
             f"{run.root} has no validation dumps yet: run it with trainer.val_before_train or test_freq set"
         )
     result = {
-        "run": run.root.name,
+        "run": run.root.resolve().name,  # also of "."
         "divergence": settings.reward.divergence,
         "form": settings.reward.form,
         **_yardstick(settings.categories, settings.target, settings.reward.epsilon),
@@ -63,7 +63,7 @@ def evaluate_file(path: Path, output: Path, categories: Sequence[str], target: N
 
     A line is one response, an object with at least
 
-        uid        veRL's {problem}_{session}_{output}; or, in its place, problem, any name of the problem
+        uid        veRL's {problem}_{session}_{output}, once; or, in its place, problem, any name of the problem
         category   one of ``categories``, or null for off-support
         correct    true, false, 0, 1, or null for unjudged
 
@@ -72,7 +72,20 @@ def evaluate_file(path: Path, output: Path, categories: Sequence[str], target: N
     Raises MadrlError that names file and line for the first bad line, and for a file with no lines; OSError for a file
     that cannot be read.
     """
-    samples = list(read_responses(path, lambda row: _check_row(row, categories)))
+    seen: set[tuple[str, str]] = set()
+
+    def check(row: Mapping[str, Any]) -> None:
+        _check_row(row, categories)
+        if "problem" not in row:
+            uid = str(row.get("split")), row["uid"]
+            if uid in seen:
+                raise MadrlError(
+                    f"uid {row['uid']!r} is there already: evaluate each file of responses by itself, or give every "
+                    "line the name of its 'problem'"
+                )
+            seen.add(uid)
+
+    samples = list(read_responses(path, check))
     epsilon = RewardConfig().epsilon
     result = {
         "file": path.name,
@@ -110,7 +123,7 @@ def _check_row(row: Mapping[str, Any], categories: Sequence[str]) -> None:
             raise MadrlError(f"no {key!r}: every line needs uid or problem, category and correct")
     if "problem" in row:
         if not isinstance(row["problem"], str | int):
-            raise MadrlError(f"problem {row['problem']!r} is neither a string nor a number: name the problem with one")
+            raise MadrlError(f"problem {row['problem']!r} is neither a string nor a whole number: name it with one")
     elif "uid" not in row:
         raise MadrlError("neither 'uid' nor 'problem': responses to one problem must be known as such")
     elif not _is_uid(row["uid"]):

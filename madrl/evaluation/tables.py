@@ -45,7 +45,8 @@ def divergence_table(result: Mapping[str, Any]) -> Table:
     """The four divergences of the same evaluations, and how many independent responses theirs are worth."""
     note = (
         f"Reverse KL: to the target smoothed with epsilon {result['epsilon']:g}. Effective n: how many independent "
-        "responses n are worth, as those to one problem are alike. One category: prompts with all responses in one."
+        "responses n are worth, as those to one problem are alike. One category: prompts with all that is on-support "
+        "in one."
     )
     table = _table("", note)
     for header in ("", *DIVERGENCES, "effective\nn", "floor p95\nat it", "one\ncategory"):

@@ -22,8 +22,8 @@ def sample_holdout(root: str) -> Done:
     """Write RUN/holdout/S.jsonl, S the last checkpoint's step: as many responses to each problem as validation takes,
     at the temperature, length, seed, classifier and verifier of the run. The same call goes on after a kill.
 
-    A run that was trained on GPUs is sampled by the Ray cluster that RAY_ADDRESS names, as it was trained, or else by the
-    GPUs here. Raises MadrlError when the folder holds no run, the run has no checkpoint or is being trained, it was
+    A run that was trained on GPUs is sampled by the Ray cluster that RAY_ADDRESS names, as it was trained, or else by
+    the GPUs here. Raises MadrlError when the folder holds no run, the run has no checkpoint or is being trained, it was
     trained on GPUs and there is none, and as ``generate_file``.
     """
     run, _, config = _opened(root)

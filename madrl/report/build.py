@@ -8,6 +8,7 @@ from madrl.errors import MadrlError
 from madrl.evaluation.score import evaluate_file
 from madrl.files import replacing
 from madrl.report.cells import COLLAPSED_SHARE, DONE, Run, load_runs, run_roots
+from madrl.report.differences import differing_settings
 from madrl.report.figures import study_figures
 from madrl.report.formats import latex, markdown, rows_csv, runs_csv, table_html
 from madrl.report.page import page, plot_section, text
@@ -28,6 +29,11 @@ from madrl.report.tables import Table, dataset_label, missing_runs, study_tables
 MINIATURE = (
     "These runs are of the tiny profile: miniature problems and a model made for them. They show that the method and "
     "its measurement work, not how well it does on the benchmark."
+)
+
+
+DIFFERENCES = (
+    "These runs differ in more than their cells say, so that a difference between their numbers may come from there"
 )
 
 
@@ -147,6 +153,9 @@ def _study_markdown(study: Study, tables: Sequence[Table], figures: Sequence[str
     missing = missing_runs(study)
     if missing:
         parts += [f"Missing ({len(missing)}):", "", *(f"- {reason}" for reason in missing), ""]
+    differences = differing_settings(study.runs)
+    if differences:
+        parts += [f"{DIFFERENCES}:", "", *(f"- {line}" for line in differences), ""]
     parts += [markdown(table) for table in tables]
     parts += ["## Figures", "", *(f"![{Path(name).stem}]({name})\n" for name in figures)]
     return "\n".join(parts)
@@ -162,9 +171,13 @@ def _study_page(study: Study, tables: Sequence[Table]) -> str:
     if missing:
         items = "".join(f"<li>{text(reason)}</li>" for reason in missing)
         parts.append(
-            f'<div class="notice alarm" id="missing">{len(missing)} runs are missing from the tables; the numbers '
+            f'<div class="notice alarm" id="missing">Missing from the tables: {len(missing)} of the runs; the numbers '
             f"they belong to are in parentheses and compared with none.<ul>{items}</ul></div>"
         )
+    differences = differing_settings(study.runs)
+    if differences:
+        items = "".join(f"<li>{text(line)}</li>" for line in differences)
+        parts.append(f'<div class="notice alarm" id="differences">{DIFFERENCES}:<ul>{items}</ul></div>')
     main, *rest = tables
     parts += [table_html(main), *(plot_section(plot) for plot in plots), *(_folded(table) for table in rest)]
     parts.append(_runs_html(study.runs))

@@ -63,7 +63,8 @@ def bars(study: Study, dataset: str, target: str) -> list[Row]:
 def bars_note(study: Study, dataset: str, target: str) -> str:
     """What is missing behind the bars, also where a bar is."""
     rows = (synthetic_rows if is_synthetic(dataset) else main_rows)(study, dataset, target)
-    return incomplete_note([(row.reward, row.runs, row.expected) for row in rows if row.reward in DIVERGENCES])
+    found = [(row.reward, row.runs, row.expected) for row in rows if row.reward in DIVERGENCES]
+    return incomplete_note(found) if found else "no additive run"
 
 
 def incomplete_note(rows: Sequence[tuple[str, int, int]]) -> str:

@@ -110,7 +110,8 @@ def comparison_table(compared: Sequence[Compared], tiny: bool) -> Table:
         lines = sections.setdefault((number.table, number.dataset, number.target), [])
         lines.append([Shown(name), Shown(number.metric), Shown(_form(number.metric, number.value)), *_ours(one)])
     caption = (
-        "The paper's number, and ours with its spread over runs. A JSD is resolved from the paper's where they differ "
+        "The paper's number, and ours with its spread over as many runs as the last column says (the paper's: 12 in "
+        "table:rl-main, 3 elsewhere and for RLVR). A JSD is resolved from the paper's where they differ "
         "by more than the floor at our number of responses. (Parentheses): runs are missing."
     )
     if tiny:

@@ -46,7 +46,8 @@ def study_plots(study: Study) -> list[Plot]:
             "shares",
             "Category shares against the target",
             "Bars: median over the runs of a reward (SYNTHETIC: mean over seeds). Whiskers: interquartile range "
-            "(minimum to maximum). Dashes: the target. Pale: runs are missing.",
+            "(minimum to maximum); of a single run or file its 95 % interval. Dashes: the target. Pale: runs are "
+            "missing.",
             [_shares(study, dataset, target) for dataset, target in panels],
         )
     ]
@@ -97,19 +98,18 @@ def _shares(study: Study, dataset: str, target: str) -> Choice:
         }
         for row in rows
     ]
+    # Only a shape is as wide as its category, and a shape has no entry in the legend: an empty trace has it.
+    line = {"color": "#111", "width": 2.5, "dash": "dash"}
     data.append(
         {
             "type": "scatter",
-            "mode": "markers",
+            "mode": "lines",
             "name": "target",
-            "x": names,
-            "y": list(wanted.values()),
-            "marker": {"symbol": "line-ew", "size": 20, "line": {"width": 2.5, "color": "#111"}},
-            "hovertemplate": "%{x}: target %{y:.3f}<extra></extra>",
+            "x": [names[0]],
+            "y": [None],
+            "line": line,
         }
     )
-    # A marker has a fixed size: only a shape is as wide as its category.
-    line = {"color": "#111", "width": 2.5, "dash": "dash"}
     across = [
         {"type": "line", "x0": k - 0.45, "x1": k + 0.45, "y0": share, "y1": share, "line": line}
         for k, share in enumerate(wanted.values())
@@ -230,7 +230,8 @@ def layout(y: str, x: str = "") -> dict[str, Any]:
     return {
         "yaxis": {"title": {"text": y}, "gridcolor": "#e8e8e8", "zerolinecolor": "#bbb", "rangemode": "tozero"},
         "xaxis": {"title": {"text": x}, "gridcolor": "#f1f1f1", "zeroline": False},
-        "margin": {"l": 64, "r": 16, "t": 58, "b": 44 if x else 30},
+        # Above: room for two lines of legend below the buttons, which is what a narrow screen needs.
+        "margin": {"l": 64, "r": 16, "t": 86, "b": 44 if x else 30},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         "barmode": "group",
         "font": {"family": "system-ui, sans-serif", "size": 13},

@@ -162,7 +162,8 @@ def is_synthetic(dataset: str) -> bool:
 
 
 def main_rows(study: Study, dataset: str, target: str) -> list[Row]:
-    """Baseline files, the baselines that were trained, and one row for each divergence: medians over runs."""
+    """Baseline files, the baselines that were trained, and, where any run is additive, one row for each divergence:
+    medians over runs."""
     runs = study.of(dataset)
     rows = [row for row in study.baselines if (row.dataset, row.target) == (dataset, target)]
     additive = _weights(runs, "add")
@@ -172,7 +173,9 @@ def main_rows(study: Study, dataset: str, target: str) -> list[Row]:
         if mine or (reward == "rlvr" and target == "uniform"):
             weights = sorted({run.cell.weight for run in mine}) or [""]
             rows.append(_row(study, dataset, target, reward, weights, MAIN, MEDIAN))
-    return rows + [_row(study, dataset, target, reward, additive, MAIN, MEDIAN) for reward in DIVERGENCES]
+    if additive:
+        rows += [_row(study, dataset, target, reward, additive, MAIN, MEDIAN) for reward in DIVERGENCES]
+    return rows
 
 
 def grid_rows(study: Study, dataset: str, target: str) -> list[Row]:
@@ -240,6 +243,7 @@ def _numbers(runs: Sequence[Run], statistic: Statistic) -> dict[str, Any]:
     """The statistic of every number over the runs' final evaluations."""
     finals = [run.final for run in runs if run.final is not None]
     scores = [final.scores for final in finals]
+    by_category = [score["by_category"] for score in scores]
     names = runs[0].settings.categories if runs else ()
     target = runs[0].settings.target if runs else None
 
@@ -269,15 +273,22 @@ def _numbers(runs: Sequence[Run], statistic: Statistic) -> dict[str, Any]:
         "divergences": {
             name: over([_infinite(score[name], name in score["infinite"]) for score in scores]) for name in DIVERGENCES
         },
-        "per_prompt": over([score["per_prompt"]["distance"] for score in scores]),
+        "per_prompt": with_own(
+            [score["per_prompt"]["distance"] for score in scores], [score["per_prompt"]["interval"] for score in scores]
+        ),
         "off_support": over([score["off_support"] for score in scores]),
         "unjudged": over([score["unjudged"] for score in scores]),
         "pass_at_1": with_own([score["pass@1"] for score in scores], [score["pass@1_interval"] for score in scores]),
-        "shares": {name: over([score["by_category"][name]["share"] for score in scores]) for name in names},
+        "shares": {
+            name: with_own(
+                [one[name]["share"] for one in by_category], [one[name]["share_interval"] for one in by_category]
+            )
+            for name in names
+        },
         "accuracy": {
             name: Pooled(
                 sum(final.right[name] for final in finals),
-                sum(score["by_category"][name]["judged"] for score in scores),
+                sum(one[name]["judged"] for one in by_category),
             )
             for name in names
         },

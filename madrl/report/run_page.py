@@ -22,9 +22,7 @@ from madrl.report.page import page, plot_section, text
 from madrl.report.run_plots import run_plots
 from madrl.report.sample_responses import sample_responses, samples_html
 from madrl.report.tables import (
-    INCOMPLETE,
     NOTHING,
-    PLAIN,
     Section,
     Shown,
     Table,
@@ -36,7 +34,7 @@ from madrl.run_folder import RunFolder
 
 ALARM_WORDS = {
     "starved_categories": "a wanted category has less than a quarter of its target",
-    "collapsed_groups": "too many prompts have all their responses in one category",
+    "collapsed_groups": "too many prompts have all their on-support responses in one category",
     "unjudged": "too many responses without a verdict",
     "equal_rewards": "nearly all groups earn one and the same reward",
     "off_support": "too many responses are in no category",
@@ -60,7 +58,7 @@ def report_run_page(path: str, folder: Path) -> list[Path]:
     neither dumps nor metrics yet."""
     run = identified(Path(path))
     history = run.folder.history()
-    evaluations = list(_evaluations(run))
+    evaluations = sorted(_evaluations(run), key=lambda one: one.step)
     if not (history or evaluations):
         raise MadrlError(f"{path} has no dumps and no metrics yet: there is something to see after its first step")
     html = run_page(run, history, evaluations)
@@ -71,7 +69,7 @@ def report_run_page(path: str, folder: Path) -> list[Path]:
 
 
 def _evaluations(run: Run) -> Iterator[Evaluation]:
-    """Every split of every dump, validation before holdout, by step."""
+    """Every split of every dump, validation before holdout."""
     for dumps in (run.folder.validation, run.folder.holdout):
         for step, rows in dumped(run, dumps):
             splits: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -235,7 +233,7 @@ def _category_table(run: Run, last: Evaluation) -> Table:
                 Shown(name),
                 Shown(f"{target:.3f}"),
                 _with_interval(found["share"], found["share_interval"], ".3f"),
-                Shown("·" if few else f"{found['pass@1']:.3f}", f"n={found['judged']}", INCOMPLETE if few else PLAIN),
+                Shown("·" if few else f"{found['pass@1']:.3f}", f"n={found['judged']}"),
             ]
         )
     return Table(
@@ -273,8 +271,9 @@ def _facts(folder: RunFolder) -> str:
             f"<tr><td>{number}</td><td class='text'>{text(attempt['status'])}</td><td class='text'>{text(when)}</td>"
             f"<td class='text'>{text(commit)}</td><td class='text'>{text(versions)}<br>{text(overrides)}</td></tr>"
         )
+    count = "1 attempt" if len(attempts) == 1 else f"{len(attempts)} attempts"
     head = "<tr><th>attempt</th><th>ended</th><th>when</th><th>commit</th><th>versions and overrides</th></tr>"
     return (
-        f'<h2>How it ran</h2><details><summary>{len(attempts)} attempts</summary><div class="scroll"><table>'
+        f'<h2>How it ran</h2><details><summary>{count}</summary><div class="scroll"><table>'
         f"<thead>{head}</thead><tbody>{''.join(lines)}</tbody></table></div></details>"
     )

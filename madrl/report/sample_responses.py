@@ -32,9 +32,11 @@ class Sample(NamedTuple):
 
 
 def sample_responses(run: Run) -> Iterator[Sample]:
-    """The first responses of each category in the last dump: verdicts in turn, no problem twice with one verdict."""
-    dumps = (run.folder.holdout, run.folder.validation)
-    last = next((all_of[-1][1] for folder in dumps if (all_of := list(dumped(run, folder)))), [])
+    """The first responses of each category in the newest dump, the holdout's where validation has one of the same step:
+    verdicts in turn, no problem twice with one verdict."""
+    dumps = [dump for folder in (run.folder.holdout, run.folder.validation) for dump in dumped(run, folder)]
+    _, last = max(dumps, key=lambda dump: dump[0], default=(0, []))
+    names = ("reason",) if run.settings.verifier == "code" else ("reason", "answer", "ground_truth")
     rows = [{DUMPED_AS.get(name, name): value for name, value in row.items()} for row in last]
     for category in (*run.settings.categories, None):
         by_verdict: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -45,8 +47,8 @@ def sample_responses(run: Run) -> Iterator[Sample]:
                 by_verdict[key[0]].append(row)
         turns = [row for turn in zip(*(_padded(found) for found in by_verdict.values()), strict=True) for row in turn]
         for row in [row for row in turns if row is not None][:SAMPLES_OF_CATEGORY]:
-            named = {name: row.get(name) for name in ("reason", "answer", "ground_truth")}
-            facts = {name: str(value) for name, value in named.items() if value not in (None, "")}
+            facts = {name: str(row[name]) for name in names if row.get(name) not in (None, "")}
+            facts |= {"cut": "at the length limit"} if row.get("finish_reason") == "length" else {}
             facts |= {"reward": f"{row['reward']:.3f}"} if isinstance(row.get("reward"), float) else {}
             prompt, response = str(row.get("prompt", "")), str(row.get("response", ""))
             yield Sample(category or "off-support", _verdict(row), prompt, response, facts)

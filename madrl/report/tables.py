@@ -21,6 +21,7 @@ from madrl.report.rows import (
     grid_weights,
     is_synthetic,
     main_rows,
+    reward_weights,
     synthetic_rows,
     verdicts,
 )
@@ -71,7 +72,8 @@ def study_tables(study: Study) -> list[Table]:
     tables = []
     if real:
         tables.append(main_table(study, real))
-        if any(len(grid_weights(study, dataset)) > 1 for dataset in real):
+        # One additive weight alone: the main table says it all. The gated form is in no other table.
+        if any(grid_weights(study, dataset) != reward_weights(study, dataset)[:1] for dataset in real):
             tables.append(grid_table(study, real))
         tables.append(accuracy_table(study, real))
     if synthetic:
@@ -114,10 +116,10 @@ def main_table(study: Study, datasets: Sequence[str]) -> Table:
     return Table(
         "main",
         "Distribution fit and accuracy",
-        "JSD in nats of the pooled on-support shares, lower is better; pass@1 on the holdout problems. Rows of a "
-        "reward: median over its additive runs (all weights and seeds), and in small print their interquartile range; "
-        "RLVR: median over seeds, against the uniform target only. A single run or file has its 95 % interval in place "
-        f"of the range. {READING}",
+        "JSD in nats of the pooled on-support shares, lower is better. Rows of a reward: median over its additive runs "
+        "(all weights and seeds), and in small print their interquartile range; RLVR: median over seeds, against the "
+        "uniform target only. A single run or file has its 95 % interval in place of the range. Evaluated on: "
+        f"{_evaluated_on(study, datasets)}. {READING}",
         [("", 1), *[(target_label(target), len(MAIN_COLUMNS)) for target in targets]],
         ["Model / reward", *MAIN_COLUMNS * len(targets)],
         sections,
@@ -196,14 +198,13 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
             floors = [_floor_range(prompt_floor), _floor_range(_common_floor(rows)), Shown(""), Shown("")]
             lines.append([Shown("floor, mean to p95"), Shown(""), *floors])
             sections.append(Section(f"{dataset_label(dataset)}, {target_label(target)}", lines))
-    splits = sorted({run.final.split for d in datasets for run in study.of(d) if run.final is not None})
     return Table(
         "synthetic",
         "Synthetic choice, options shown and inferred",
         "Mean over seeds, and in small print their minimum and maximum. Train: the mean of the last ten logged points. "
         "JSD per prompt: of each prompt's own shares, averaged over prompts, as in the paper: it has a large floor, "
         "common to all rewards, so that differences are resolved above the scatter around that floor. JSD pooled: of "
-        f"the shares over all prompts. Evaluated on: {', '.join(splits) or 'nothing yet'}. {READING}",
+        f"the shares over all prompts. Evaluated on: {_evaluated_on(study, datasets)}. {READING}",
         [("", 1), ("train", 1), ("evaluation", 4)],
         ["Reward", "JSD per prompt ↓", "JSD per prompt ↓", "JSD pooled ↓", "off-support", "runs"],
         sections,
@@ -286,6 +287,12 @@ def divergence_table(study: Study) -> Table:
 
 def _targets(study: Study, datasets: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(target for dataset in datasets for target in study.targets(dataset)))
+
+
+def _evaluated_on(study: Study, datasets: Sequence[str]) -> str:
+    """The splits behind the runs' numbers: validation where no run of a dataset has a holdout dump."""
+    splits = {run.final.split for dataset in datasets for run in study.of(dataset) if run.final is not None}
+    return ", ".join(sorted(splits)) or "nothing yet"
 
 
 def _most_categories(study: Study, datasets: Sequence[str]) -> int:

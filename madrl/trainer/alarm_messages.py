@@ -9,7 +9,7 @@ from madrl.alarms import ALARMS, Gauge, Metrics, RunHealth
 from madrl.settings import Settings
 
 WATCHED = {
-    "collapsed_groups": "prompts had all their responses in one category",
+    "collapsed_groups": "prompts had all their on-support responses in one category",
     "unjudged": "responses had no verdict or did not come back",
     "equal_rewards": "prompts gave all their responses the same reward",
     "off_support": "responses were in no category",

@@ -94,26 +94,36 @@ def compose(overrides: Sequence[str]) -> tuple[WarmStart, dict[str, Any]]:
 
 def _checked(config: Mapping[str, Any]) -> WarmStart:
     node, own = config["warm_start"], config["madrl"]
-    known = {field.name for field in fields(WarmStart)}
+    if not isinstance(own["categories"], list):
+        raise MadrlError(f"madrl.categories={own['categories']!r} is not a list: write madrl.categories=[a,b,c]")
+    elsewhere: dict[str, Any] = {
+        "run": Path(config["paths"]["run"]),
+        "data": Path(config["paths"]["data"]),
+        "model": str(config["paths"]["model"]),
+        "seed": config["seed"],
+        "judge": JudgeSpec(str(own["classifier"]), str(own["verifier"]), check_categories(own["categories"])),
+        "sft": dict(_flat(config["sft"])),
+    }
+    known = {field.name for field in fields(WarmStart)} - elsewhere.keys()
     unknown = [key for key in node if key not in known]
     if unknown:
         raise MadrlError(f"unknown key warm_start.{unknown[0]}: see madrl/config/warm_start/warm_start.yaml")
-    for key in WHOLE_NUMBERS:
-        if isinstance(node[key], bool) or not isinstance(node[key], int) or node[key] < 1:
-            raise MadrlError(f"warm_start.{key}={node[key]!r} is not a whole number above 0")
-    if not 0.0 <= node["min_yield"] < 1.0:
-        raise MadrlError(f"warm_start.min_yield={node['min_yield']!r} is not in [0, 1)")
-    if not isinstance(config["seed"], int) or config["seed"] < 0:
+    whole = {f"warm_start.{key}": node[key] for key in WHOLE_NUMBERS}
+    whole["sft.data.train_batch_size"] = elsewhere["sft"].get("data.train_batch_size")
+    for key, value in whole.items():
+        if not _is_number(value, int) or value < 1:
+            raise MadrlError(f"{key}={value!r} is not a whole number above 0")
+    if not _is_number(node["temperature"]) or not node["temperature"] > 0:
+        raise MadrlError(f"warm_start.temperature={node['temperature']!r} is not a number above 0")
+    if not _is_number(node["min_yield"]) or not 0.0 <= node["min_yield"] < 1.0:
+        raise MadrlError(f"warm_start.min_yield={node['min_yield']!r} is not a number in [0, 1)")
+    if not _is_number(config["seed"], int) or config["seed"] < 0:
         raise MadrlError(f"seed={config['seed']!r} is not a whole number")
-    return WarmStart(
-        run=Path(config["paths"]["run"]),
-        data=Path(config["paths"]["data"]),
-        model=str(config["paths"]["model"]),
-        seed=config["seed"],
-        judge=JudgeSpec(str(own["classifier"]), str(own["verifier"]), check_categories(own["categories"])),
-        sft=dict(_flat(config["sft"])),
-        **node,
-    )
+    return WarmStart(**elsewhere, **node)
+
+
+def _is_number(value: Any, kind: Any = int | float) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _flat(node: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
 from madrl.files import locked, replacing
 from madrl.generation.generate import Sampling, generate_file
 from madrl.generation.requests import read_rows
+from madrl.verifiers import load_verifier
 from madrl.warm_start.config import WarmStart, compose
 from madrl.warm_start.examples import balanced, write_examples
 from madrl.warm_start.sampling import sample
@@ -29,6 +31,8 @@ from madrl.warm_start.selection import Coverage, choose, coverage_of, read_selec
 from madrl.warm_start.tables import sampling_table, selection_table
 
 if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
     from madrl.trainer.sft import Finetuning
 
 WIDTH = 120
@@ -46,18 +50,18 @@ def warm_start(overrides: Sequence[str], dry_run: bool = False) -> None:
 
     settings, config = compose(overrides)
     if dry_run:
-        resolved = OmegaConf.to_container(_finetuning(settings, settings.per_category).config())
+        resolved = OmegaConf.to_container(_check(settings))
         print(OmegaConf.to_yaml(OmegaConf.create({**config, "sft": resolved})), end="")
         return
     run = settings.run
     run.mkdir(parents=True, exist_ok=True)
     console = Console(width=WIDTH)
     with locked(run / ".lock", f"{run} is being made by another process: wait for it to end"):
+        finished = (run / "model").exists()
+        if not finished:
+            _check(settings)
         _claim(run / "config.yaml", config)
-        if not (run / "model").exists():
-            _finetuning(
-                settings, settings.per_category
-            ).config()  # a key that veRL does not know, before hours of sampling
+        if not finished:
             used = _sample(settings)
             console.print(sampling_table(_read(run / "sampling.json")["categories"], used))
             models = _finetune(settings, used)
@@ -68,6 +72,14 @@ def warm_start(overrides: Sequence[str], dry_run: bool = False) -> None:
         checkpoints, step = read_selection(run / "selection.json")
         console.print(selection_table(checkpoints, step))
         print(f"{run / 'model'}: the checkpoint of step {step}, by coverage")
+
+
+def _check(settings: WarmStart) -> "DictConfig":
+    """The config of veRL's SFT trainer. Raises MadrlError for a key that veRL does not know and for a classifier or a
+    verifier that does not exist: before hours of sampling, and before a folder is claimed with the mistake in it."""
+    load_classifier(settings.judge.classifier)
+    load_verifier(settings.judge.verifier)
+    return _finetuning(settings, settings.per_category).config()
 
 
 def _claim(path: Path, config: Mapping[str, Any]) -> None:

@@ -108,12 +108,13 @@ def test_jsd_to_target_is_between_zero_and_log_2(indices: NDArray[np.int64]) -> 
         ([2, 2, 2], True),
         ([2], True),
         ([2, 2, 1], False),
-        ([2, 2, OFF_SUPPORT], False),
+        ([2, 2, OFF_SUPPORT], True),
+        ([OFF_SUPPORT, 2, 1], False),
         ([OFF_SUPPORT, OFF_SUPPORT], False),
         ([], False),
     ],
 )
-def test_a_single_category_group_has_one_and_the_same_on_support_category_in_every_response(
+def test_a_single_category_group_has_one_and_the_same_category_in_every_on_support_response(
     group: list[int], single: bool
 ) -> None:
     assert single_category_rate([np.array(group, dtype=np.int64)]) == single

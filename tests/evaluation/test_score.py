@@ -165,6 +165,16 @@ def test_a_folder_that_is_no_run_is_one_clear_error(tmp_path: Path) -> None:
         evaluate_run(str(tmp_path))
 
 
+def test_a_run_has_its_folder_s_name_also_from_inside(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(run.root)
+    assert evaluate_run(".")["run"] == "run"
+
+
+def test_a_file_beside_the_dumps_that_is_not_named_after_a_step_is_left_alone(run: RunFolder) -> None:
+    (run.validation / "reclassified.jsonl").write_text((run.validation / "9.jsonl").read_text())
+    assert [row["step"] for row in evaluate_run(str(run.root))["evaluations"]] == [0, 9]
+
+
 def test_a_run_without_dumps_is_one_clear_error(run: RunFolder) -> None:
     for dump in run.validation.iterdir():
         dump.unlink()

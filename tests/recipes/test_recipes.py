@@ -1,13 +1,19 @@
 """Every recipe resolves against the installed veRL without a GPU, and is nothing but its variables."""
 
+import argparse
 import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from omegaconf import OmegaConf
 
+from madrl import cli
+from madrl.report.cells import is_run
 from madrl.trainer.compose import compose
 from madrl.warm_start.config import compose as compose_warm_start
 
@@ -134,6 +140,95 @@ def test_a_cluster_by_address_needs_its_number_of_nodes(spy: Path) -> None:
     assert dry_run("math_peak_l2.sh", **environment, NNODES="4").returncode == 0
     config = compose((spy / "arguments").read_text().splitlines()[2:])
     assert (config.ray_kwargs.ray_init.address, config.trainer.nnodes) == ("head:6379", 4)
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path) -> Path:
+    """A trained run, its config changed where the sweep might take a default."""
+    root = tmp_path / "run"
+    changes = ["+data.apply_chat_template_kwargs.enable_thinking=false", "madrl.target={en: 3, hi: 1}", "seed=7"]
+    changes += ["actor_rollout_ref.rollout.tensor_model_parallel_size=2", "actor_rollout_ref.rollout.val_kwargs.n=5"]
+    config = compose(["task=math", "trainer.experiment_name=x", f"paths.run={root}", "paths.data=/data/math", *changes])
+    (root / "checkpoints" / "global_step_40" / "actor" / "huggingface").mkdir(parents=True)
+    (root / "checkpoints" / "latest_checkpointed_iteration.txt").write_text("40")
+    OmegaConf.save(config, root / "config.yaml")
+    return root
+
+
+def sweep(source: str, spy: Path, cwd: Path = RECIPES, **variables: str) -> "subprocess.CompletedProcess[str]":
+    (spy / "venv" / "bin" / "python").write_text(f'#!/bin/bash\nexec {sys.executable} "$@"\n')
+    (spy / "venv" / "bin" / "python").chmod(0o755)
+    script = spy / "venv" / "bin" / "madrl"
+    script.write_text(f"""#!/bin/bash
+if [ "$1" = train ]; then cat {spy}/run/config.yaml; fi
+{{ printf "%s\\n" "$@"; echo; }} >>{spy}/calls\n""")
+    return subprocess.run(
+        ["bash", str(RECIPES / "temperature_sweep.sh"), source],
+        env=os.environ | {"STACK": "cpu", "VENV": str(spy / "venv")} | variables,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def calls_of(spy: Path) -> list[list[str]]:
+    return [call.splitlines() for call in (spy / "calls").read_text().strip().split("\n\n")]
+
+
+def test_a_temperature_sweep_samples_a_run_as_its_holdout_is_sampled(run_folder: Path, spy: Path) -> None:
+    done = sweep("run", spy, cwd=run_folder.parent, TEMPERATURES="0.6 1.0")
+    assert done.returncode == 0, done.stderr
+    calls = calls_of(spy)
+    assert [call[0] for call in calls] == ["generate", "evaluate"] * 2
+    parser = argparse.ArgumentParser()
+    cli._generate_options(parser)
+    for call, temperature in zip(calls[::2], (0.6, 1.0), strict=True):
+        out = run_folder / "temperatures" / f"temperature_{temperature}.jsonl"
+        assert vars(parser.parse_args(call[1:])) == {
+            "model": str(run_folder / "checkpoints" / "global_step_40" / "actor" / "huggingface"),
+            "data": "/data/math/holdout.parquet",
+            "output": str(out),
+            "classifier": "language",
+            "verifier": "math",
+            "categories": "en,zh,es,hi,fr",
+            "samples": 5,
+            "temperature": temperature,
+            "max_response_tokens": 4096,
+            "seed": 7,
+            "ask_category": False,
+            "chat_template": '{"enable_thinking": false}',
+            "tensor_parallel_size": 2,
+        }
+    assert calls[1][1:] == [
+        *(str(run_folder / "temperatures" / "temperature_0.6.jsonl"), "--categories", "en,zh,es,hi,fr"),
+        *("--target", '{"en": 3, "hi": 1}'),
+    ]
+
+
+def test_a_temperature_sweep_of_a_run_without_a_checkpoint_is_one_clear_line(run_folder: Path, spy: Path) -> None:
+    shutil.rmtree(run_folder / "checkpoints")
+    done = sweep(str(run_folder), spy)
+    assert done.returncode == 1
+    assert re.fullmatch(r"recipes/temperature_sweep.sh: .*/run has no trained model at .*\n", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("profile", "task", "data"),
+    [("tiny", "math", "math_miniature"), ("gpu", "math", "math"), ("tiny", "synthetic_open", "synthetic_open")],
+)
+@pytest.mark.usefixtures("run_folder")
+def test_a_temperature_sweep_of_a_model_finds_the_task_s_data_and_leaves_no_run(
+    profile: str, task: str, data: str, spy: Path
+) -> None:
+    done = sweep("Qwen/Qwen3-4B", spy, PROFILE=profile, TASK=task, OUT=str(spy / "out"), TEMPERATURES="1.0")
+    assert done.returncode == 0, done.stderr
+    train, generate, _ = calls_of(spy)
+    assert train[:3] == ["train", "--dry-run", f"task={task}"]
+    assert f"paths.data='outputs/data/{data}'" in train
+    assert generate[1:3] == ["--model", "Qwen/Qwen3-4B"]
+    assert not is_run(spy / "out")
+    assert "a model needs TASK" in sweep("no/run", spy, PROFILE=profile).stderr
 
 
 def dry_run(recipe: str, *overrides: str, **variables: str) -> "subprocess.CompletedProcess[str]":

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browser import Browser, find_browser
@@ -168,6 +169,42 @@ def test_the_samples_are_of_every_category_and_verdict_in_turn(tmp_path: Path) -
     assert verdicts[:4] == [("en", "correct"), ("en", "incorrect")] * 2
     assert verdicts[4:] == [("en", "correct")] * 2 + [("off-support", "unjudged")]
     assert len({s.prompt for s in found if s.verdict == "correct"}) == 4
+
+
+def generated(**more: Any) -> dict[str, Any]:
+    """A line as `madrl generate` and `madrl holdout` write it."""
+    line = {"uid": "0_0_0", "prompt": "2 + 2?", "response": "It is 4.", "ground_truth": "4", "split": "holdout"}
+    return line | {"category": "en", "correct": True, "answer": "4", "reason": "", "finish_reason": "stop"} | more
+
+
+def test_the_samples_of_a_holdout_dump_have_its_facts(tmp_path: Path) -> None:
+    root = write_run(Made(), tmp_path)
+    cut = generated(uid="1_0_0", correct=False, answer=None, reason="no answer", finish_reason="length")
+    write_jsonl(root / "holdout" / "40.jsonl", [generated(), cut])
+    whole, short = sample_responses(identified(root))
+    assert whole == ("en", "correct", "2 + 2?", "It is 4.", {"answer": "4", "ground_truth": "4"})
+    assert short.facts == {"reason": "no answer", "ground_truth": "4", "cut": "at the length limit"}
+
+
+def test_the_samples_of_programs_repeat_neither_the_program_nor_its_tests(tmp_path: Path) -> None:
+    root = write_run(Made(), tmp_path)
+    config = root / "config.yaml"
+    config.write_text(config.read_text().replace("verifier: math", "verifier: code"))
+    program = generated(answer="print(4)", ground_truth='{"tests_file": "t.json"}', correct=False, reason="ce")
+    write_jsonl(root / "holdout" / "40.jsonl", [program])
+    (sample,) = sample_responses(identified(root))
+    assert sample.facts == {"reason": "ce"}
+
+
+def test_a_run_that_went_on_after_its_holdout_is_shown_where_it_is_now(tmp_path: Path) -> None:
+    root = write_run(Made(problems=2), tmp_path)
+    rows = responses((1, 0, 0, 0, 0), 1.0, 0.0, 2, 4, 0, "validation")
+    write_jsonl(root / "validation" / "60.jsonl", [row | {"output": "later"} for row in rows])
+    assert {sample.response for sample in sample_responses(identified(root))} == {"later"}
+    (written,) = report_run_page(str(root), tmp_path / "out")
+    shown = written.read_text(encoding="utf-8")
+    assert "<small>validation, step 60</small>" in shown
+    assert "Categories at step 60, validation" in shown
 
 
 def test_an_alarm_is_told_with_its_category_and_steps(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from made_runs import CATEGORIES, Made, write_jsonl, write_run
 from madrl.divergence import jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.report.cells import DONE, FAILED, UNFINISHED, Run, evaluation, load_runs, run_roots
+from madrl.report.figures import bars_note
 from madrl.report.paper import compare, comparison_table
 from madrl.report.rows import (
     Row,
@@ -24,7 +25,7 @@ from madrl.report.rows import (
     synthetic_rows,
     verdicts,
 )
-from madrl.report.tables import INCOMPLETE, MISSING, TIED, grid_table, main_table, missing_runs
+from madrl.report.tables import INCOMPLETE, MISSING, TIED, grid_table, main_table, missing_runs, study_tables
 
 UNIFORM = np.full(5, 0.2)
 
@@ -189,6 +190,28 @@ def test_a_single_run_has_its_own_interval_for_a_spread(tmp_path: Path) -> None:
     assert row.spread.startswith("95 %")
     assert row.pass_at_1.low is not None
     assert row.pass_at_1.low < 0.5 < (row.pass_at_1.high or 0)
+    assert row.shares["es"].low is not None
+    assert row.shares["es"].low < 0.2 < (row.shares["es"].high or 0)
+
+
+def test_runs_of_the_gated_form_alone_have_the_grid_and_no_row_of_additive_runs(tmp_path: Path) -> None:
+    run_with(tmp_path, SKEWED[1], form="gated")
+    study = study_of(tmp_path)
+    assert "grid" in [table.name for table in study_tables(study)]
+    assert [row.reward for row in main_rows(study, "gsm8k", "uniform")] == ["rlvr"]
+    assert bars_note(study, "gsm8k", "uniform") == "no additive run"
+
+
+def test_one_additive_weight_alone_needs_no_grid(tmp_path: Path) -> None:
+    run_with(tmp_path, SKEWED[1])
+    assert "grid" not in [table.name for table in study_tables(study_of(tmp_path))]
+
+
+def test_the_main_table_says_on_which_split_its_runs_were_evaluated(tmp_path: Path) -> None:
+    write_run(Made(problems=2, holdout=False), tmp_path)
+    caption = main_table(study_of(tmp_path), ["gsm8k"]).caption
+    assert "Evaluated on: validation." in caption
+    assert "holdout" not in caption
 
 
 def test_a_category_that_never_occurs_makes_forward_kl_infinite_not_missing(tmp_path: Path) -> None:
@@ -203,6 +226,7 @@ def test_a_category_that_never_occurs_makes_forward_kl_infinite_not_missing(tmp_
         (lambda run: (run / "run.json").unlink(), UNFINISHED, "not started"),
         (lambda run: (run / "holdout" / "40.jsonl").rename(run / "holdout" / "20.jsonl"), UNFINISHED, "step 20 of 40"),
         (lambda run: (run / "holdout" / "40.jsonl").write_text('{"cat'), FAILED, "not JSON"),
+        (lambda run: (run / "holdout" / "40.jsonl").write_bytes("ह".encode()[:-1]), FAILED, "not UTF-8"),
         (lambda run: (run / "holdout" / "40.jsonl").write_text(""), FAILED, "no response"),
         (lambda run: (run / "run.json").write_text('{"attempts": [{"status": "running"}]}'), UNFINISHED, "killed"),
     ],
@@ -270,9 +294,10 @@ def test_a_warm_start_beside_the_runs_is_not_taken_for_one(tmp_path: Path) -> No
     assert run_roots([str(tmp_path)]) == [root]
 
 
-def test_the_dump_that_a_running_run_is_writing_is_left_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("half", [b'{"half', '{"output": "ह'.encode()[:-1]])
+def test_the_dump_that_a_running_run_is_writing_is_left_out(tmp_path: Path, half: bytes) -> None:
     root = write_run(Made(problems=2, status="running"), tmp_path)
-    (root / "validation" / "30.jsonl").write_text('{"half')
+    (root / "validation" / "30.jsonl").write_bytes(half)
     (run,) = load_runs(run_roots([str(tmp_path)]))
     assert (run.state, [point.step for point in run.curve]) == (UNFINISHED, [0, 10, 20])
 

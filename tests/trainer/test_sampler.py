@@ -47,7 +47,7 @@ def test_the_metrics_of_a_batch_worked_by_hand() -> None:
     assert metrics["mad/share/b"] == pytest.approx(1 / 3)
     assert metrics["mad/off_support_rate"] == 0.25
     assert metrics["mad/unjudged_rate"] == 0.25
-    assert metrics["mad/single_category_group_rate"] == 0.5, "p is all a; q has an off-support response"
+    assert metrics["mad/single_category_group_rate"] == 1.0, "p is all a; what is on-support of q is b"
     assert metrics["mad/pass@1"] == pytest.approx(2 / 3), "two right of three judged"
     # q = (2/3, 1/3) against (1/2, 1/2): m = (7/12, 5/12);
     # 1/2 [1/2 log(6/7) + 1/2 log(6/5)] + 1/2 [2/3 log(8/7) + 1/3 log(4/5)] = 0.01437

@@ -150,7 +150,16 @@ def test_a_folder_of_another_warm_start_is_refused(stage: Stage, capsys: pytest.
     ("override", "message"),
     [
         ("warm_start.epochs=0", "warm_start.epochs=0 is not a whole number above 0"),
-        ("warm_start.min_yield=1", "warm_start.min_yield=1 is not in [0, 1)"),
+        ("warm_start.min_yield=1", "warm_start.min_yield=1 is not a number in [0, 1)"),
+        ("warm_start.min_yield=low", "warm_start.min_yield='low' is not a number in [0, 1)"),
+        ("warm_start.temperature=0", "warm_start.temperature=0 is not a number above 0"),
+        ("warm_start.temperature=warm", "warm_start.temperature='warm' is not a number above 0"),
+        ("sft.data.train_batch_size=many", "sft.data.train_batch_size='many' is not a whole number above 0"),
+        ("sft.data.train_batch_size=0", "sft.data.train_batch_size=0 is not a whole number above 0"),
+        ("seed=true", "seed=True is not a whole number"),
+        ("madrl.categories=en", "madrl.categories='en' is not a list: write madrl.categories=[a,b,c]"),
+        ("madrl.verifier=maths", "unknown verifier 'maths'"),
+        ("+warm_start.judge=1", "unknown key warm_start.judge"),
         ("warm_start.epoch=2", "Could not override 'warm_start.epoch'"),
         ("+warm_start.epoch=2", "unknown key warm_start.epoch"),
         ("+sft.optim.lrr=1", "Could not override 'optim.lrr'"),
@@ -165,6 +174,13 @@ def test_a_mistake_is_one_clear_line(
     error = capsys.readouterr().err.splitlines()[-1]
     assert message in error
     assert not (stage.run / "model").exists()
+
+
+@pytest.mark.parametrize("override", ["++sft.optim.lrr=1", "madrl.classifier=tongue"])
+def test_a_mistake_in_the_config_does_not_claim_the_folder(stage: Stage, override: str) -> None:
+    assert stage.call(override) == 2
+    assert not (stage.run / "config.yaml").exists()
+    assert stage.call() == 0
 
 
 @pytest.mark.parametrize("task", ["gsm8k", "math", "code_contests"])

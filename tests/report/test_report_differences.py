@@ -1,0 +1,45 @@
+"""Settings by which runs in one table differ are named above it."""
+
+from pathlib import Path
+
+import pytest
+from made_runs import Made, write_run
+
+from madrl.report.build import DIFFERENCES, report_study
+from madrl.report.cells import identified
+from madrl.report.differences import differing_settings
+
+
+@pytest.fixture
+def roots(tmp_path: Path) -> list[Path]:
+    """Six runs of several targets, rewards and seeds."""
+    made = [Made(target=t, divergence=d, seed=s) for t, d in (("uniform", "l2"), ("peak", "jsd")) for s in (1, 2)]
+    return [write_run(one, tmp_path / "runs") for one in (*made, Made(form="rlvr", seed=1), Made(form="rlvr", seed=2))]
+
+
+def extended(root: Path, **places: str) -> None:
+    """Keys as a resolved config has them, two of which repeat the model's path."""
+    text = (root / "config.yaml").read_text().replace("paths: {", f"paths: {{model: {places['model']}, ")
+    text = text.replace("actor: {", f"model: {{path: {places['model']}}}, actor: {{optim: {{lr: {places['lr']}}}, ")
+    (root / "config.yaml").write_text(text)
+
+
+def test_runs_that_differ_as_their_cells_say_have_no_other_differences(roots: list[Path]) -> None:
+    for root in roots:
+        extended(root, model="/models/init", lr="0.001")
+    assert differing_settings([identified(root) for root in roots]) == []
+
+
+def test_a_setting_is_named_once_with_its_values_and_stands_above_the_tables(roots: list[Path], tmp_path: Path) -> None:
+    for number, root in enumerate(roots):
+        extended(root, model="/models/other" if number == 5 else "/models/init", lr="0.002" if number < 2 else "0.001")
+    lines = [
+        "gsm8k: paths.model: /models/init (5 runs), /models/other (1 run)",
+        "gsm8k: actor_rollout_ref.actor.optim.lr: 0.001 (4 runs), 0.002 (2 runs)",
+    ]
+    assert differing_settings([identified(root) for root in roots]) == lines
+    report_study([str(tmp_path / "runs")], tmp_path / "report")
+    for name in ("report.md", "index.html"):
+        text = (tmp_path / "report" / name).read_text()
+        assert DIFFERENCES in text
+        assert all(line in text for line in lines)
