@@ -129,6 +129,7 @@ def test_a_finished_file_is_returned_without_starting_an_engine(
     engines = script(monkeypatch, reply)
     first = run(rows, model)
     assert run(rows, model) == first._replace(resumed=12)
+    assert run(rows, model.rename(model.with_name("moved"))) == first._replace(resumed=12)
     assert engines.starts == 1
 
 
@@ -142,7 +143,7 @@ Change = Callable[[Path, Path], object]
         (lambda rows, model: run(rows, model, samples=2), "samples=3, not 2"),
         (lambda rows, model: run(rows, model, ask=True), "ask_category=False, not True"),
         (lambda rows, model: run(write_rows(rows, 5), model), "data_sha256="),
-        (lambda rows, model: (model / "model.safetensors").write_bytes(b"others!") and run(rows, model), "fingerprint"),
+        (lambda rows, model: (model / "model.safetensors").write_bytes(b"others!") and run(rows, model), "model="),
     ],
 )
 def test_a_file_of_other_settings_is_refused_by_the_name_of_what_differs(

@@ -120,8 +120,8 @@ class Responses:
         self._naming = naming_of(judge.classifier) if any(asked) else None
         self._decided_by = {
             **asdict(sampling),
-            "model": _absolute(sampling.model),
-            "model_fingerprint": fingerprint(sampling.model),
+            # What the folder holds, wherever it lies.
+            "model": fingerprint(sampling.model) or sampling.model,
             "data_sha256": sha256_of(data),
             "batch": BATCH,
             **judge._asdict(),
@@ -239,10 +239,6 @@ class Responses:
 def count_categories(lines: Sequence[Line]) -> Counter[str | None]:
     """Responses of each category, None for off-support."""
     return Counter(line["category"] for line in lines)
-
-
-def _absolute(model: str) -> str:
-    return str(Path(model).resolve()) if Path(model).is_dir() else model
 
 
 def fingerprint(model: str) -> str | None:

@@ -158,7 +158,8 @@ def _select(settings: WarmStart, models: Mapping[int, Path]) -> int:
     folder.mkdir(exist_ok=True)
     found: list[Coverage] = []
     for step, model in {0: settings.model, **models}.items():
-        sampling = Sampling(str(model), settings.temperature, settings.response_tokens, settings.seed)
+        # At the temperature of training, whatever the categories were asked for at.
+        sampling = Sampling(str(model), max_response_tokens=settings.response_tokens, seed=settings.seed)
         out = folder / f"step-{step}.jsonl"
         data = settings.data / "selection.parquet"
         done = generate_file(data, out, sampling, settings.judge, settings.selection_samples)

@@ -8,7 +8,7 @@ before it, so that a call which resumes asks what the one that was stopped would
 import math
 import random
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,7 +110,7 @@ def next_round(harvests: Mapping[str, Harvest], rows: Sequence[int], settings: W
 def sample(settings: WarmStart) -> dict[str, Harvest]:
     """Ask until there is enough; returns what came back. Resumes, and returns at once when it is done.
 
-    Every response is in ``samples.jsonl``. Raises MadrlError when a category's yield is below ``min_yield``.
+    Every response is in ``samples.jsonl``. Raises MadrlError as soon as a category's yield is below ``min_yield``.
     """
     sampling = Sampling(settings.model, settings.temperature, settings.response_tokens, settings.seed)
     names = settings.judge.categories
@@ -121,22 +121,18 @@ def sample(settings: WarmStart) -> dict[str, Harvest]:
     ) as responses:
         rows = list(responses.rows)
         random.Random(settings.seed).shuffle(rows)
+        harvests = harvests_of([], names, settings.asked_tokens)
         asked: list[Request] = []
         lines: list[Line] = []
-        for number, requests in enumerate(_rounds(lines, rows, settings), start=1):
-            with progress(f"round {number}", len(requests), sum(responses.has(r) for r in requests)) as advance:
-                lines += responses.to(requests, advance)
+        while requests := next_round(harvests, rows, settings):
             asked += requests
+            known = sum(responses.has(request) for request in requests)
+            with progress(f"{len(asked)} asked for", len(requests), known) as advance:
+                lines += responses.to(requests, advance)
+            harvests = harvests_of(lines, names, settings.asked_tokens)
+            check_yield(harvests, settings)
         responses.finish(asked)
-    harvests = harvests_of(lines, names, settings.asked_tokens)
-    check_yield(harvests, settings)
     return harvests
-
-
-def _rounds(lines: Sequence[Line], rows: Sequence[int], settings: WarmStart) -> Iterator[list[Request]]:
-    """The rounds, each after the ``lines`` of those before it have been added."""
-    while requests := next_round(harvests_of(lines, settings.judge.categories, settings.asked_tokens), rows, settings):
-        yield requests
 
 
 def check_yield(harvests: Mapping[str, Harvest], settings: WarmStart) -> None:

@@ -176,6 +176,11 @@ def test_a_mistake_is_one_clear_line(
     assert not (stage.run / "model").exists()
 
 
+def test_a_category_that_cannot_be_asked_for_ends_the_sampling_after_its_first_round(stage: Stage) -> None:
+    assert stage.call("warm_start.min_yield=0.9") == 2
+    assert len(stage.engines.asked) == 5 * 25
+
+
 @pytest.mark.parametrize("override", ["++sft.optim.lrr=1", "madrl.classifier=tongue"])
 def test_a_mistake_in_the_config_does_not_claim_the_folder(stage: Stage, override: str) -> None:
     assert stage.call(override) == 2
