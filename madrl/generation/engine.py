@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from madrl.errors import MadrlError
-from madrl.trainer.process import CPU_ENVIRONMENT, LOG_TAIL_LINES
+from madrl.trainer.process import CPU_ENVIRONMENT, LOG_TAIL_LINES, last_error
 
 Tag = TypeVar("Tag")
 
@@ -147,8 +147,8 @@ class Engines:
             process, log = self._engines[connection]
             process.wait()
             tail = log.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:] if log.exists() else []
-            reason = next((line for line in reversed(tail) if "Error" in line), f"exit code {process.returncode}")
-            raise MadrlError(f"vLLM ended early ({reason.strip()}): see {log}") from None
+            reason = last_error(tail) or f"exit code {process.returncode}"
+            raise MadrlError(f"vLLM ended early ({reason}): see {log}") from None
         return generated
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -37,6 +38,9 @@ COMMON_ENVIRONMENT = {
 POLL_S = 0.5
 PATIENCE_S = 20
 LOG_TAIL_LINES = 25
+
+EXCEPTION = re.compile(r"\b\w*(?:Error|Exception)\b")
+RAY_PREFIX = re.compile(r"^(?:\x1b\[\d*m)*\([\w:.]+ pid=\d+[^)]*\)(?:\x1b\[\d*m)*")
 
 
 def hydra_value(value: Any) -> str:
@@ -80,9 +84,17 @@ def run_logged(
     if child.returncode != 0:
         with log.open("rb") as file:
             file.seek(offset)
-            tail = file.read().decode(errors="replace").splitlines()[-LOG_TAIL_LINES:]
-        print("\n".join(tail), file=sys.stderr)
-        raise MadrlError(f"veRL failed with exit code {child.returncode}: the end of {log} is above")
+            lines = file.read().decode(errors="replace").splitlines()
+        print("\n".join(lines[-LOG_TAIL_LINES:]), file=sys.stderr)
+        error = last_error(lines)
+        reason = f" ({error})" if error else ""
+        raise MadrlError(f"veRL failed with exit code {child.returncode}{reason}: the end of {log} is above")
+
+
+def last_error(lines: Sequence[str]) -> str | None:
+    """The last line that names an exception, without Ray's colours and the name of the actor; None without one."""
+    found = next((line for line in reversed(lines) if EXCEPTION.search(line)), None)
+    return None if found is None else RAY_PREFIX.sub("", found).strip()
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:

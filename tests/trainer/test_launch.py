@@ -14,7 +14,7 @@ from madrl.files import locked
 from madrl.run_folder import RunFolder
 from madrl.trainer.compose import compose
 from madrl.trainer.launch import _claim, train
-from madrl.trainer.process import CPU_ENVIRONMENT, hydra_value, run_logged
+from madrl.trainer.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
 from madrl.trainer.progress import progress_of
 
 
@@ -87,6 +87,22 @@ def test_a_failing_trainer_is_one_error_with_the_end_of_its_log(
     shown = capsys.readouterr().err
     assert "out of memory" in shown
     assert "older attempt" not in shown
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("ValueError: no room", "ValueError: no room"),
+        ("\x1b[36m(TaskRunnerV1 pid=205)\x1b[0m ValueError: no room", "ValueError: no room"),
+        (
+            "\x1b[36m(WorkerDict pid=7, ip=10.0.0.2)\x1b[0m torch.OutOfMemoryError: 4 GiB",
+            "torch.OutOfMemoryError: 4 GiB",
+        ),
+        ("loss 0.3", None),
+    ],
+)
+def test_the_reason_of_a_failure_is_the_last_exception_in_the_log(line: str, reason: str | None) -> None:
+    assert last_error(["KeyError: handled before" if reason else "step 1", line, "  at exit"]) == reason
 
 
 def test_sigterm_ends_the_trainer_and_everything_it_started(tmp_path: Path) -> None:
