@@ -3,11 +3,13 @@
 import fcntl
 import hashlib
 import json
+import math
 import os
 import platform
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,28 @@ def locked(path: str | Path, busy: str) -> Iterator[None]:
         except BlockingIOError:
             raise MadrlError(busy) from None
         os.set_inheritable(file.fileno(), True)
+        yield
+
+
+@contextmanager
+def waited_for(
+    path: str | Path, busy: str, patience_s: float = math.inf, waiting: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """``locked``, tried for ``patience_s`` before it raises MadrlError; ``waiting`` is called once, before the wait."""
+    deadline = time.monotonic() + patience_s
+    told = False
+    with ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(locked(path, busy))
+                break
+            except MadrlError:
+                if time.monotonic() > deadline:
+                    raise
+                if not told:
+                    waiting()
+                    told = True
+                time.sleep(0.05)
         yield
 
 

@@ -9,17 +9,15 @@ import fcntl
 import json
 import os
 import platform
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.files import locked, replacing
+from madrl.files import replacing, waited_for
 from madrl.grid.identity import Identity, changes
 from madrl.grid.plan import Plan
 
@@ -118,22 +116,6 @@ class Ledger:
             except BlockingIOError:
                 return True
         return False
-
-
-@contextmanager
-def waited_for(lock: Path, busy: str, patience_s: float) -> Iterator[None]:
-    """``locked``, tried for ``patience_s`` before it raises MadrlError with the message ``busy``."""
-    deadline = time.monotonic() + patience_s
-    with ExitStack() as stack:
-        while True:
-            try:
-                stack.enter_context(locked(lock, busy))
-                break
-            except MadrlError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
-        yield
 
 
 def standings_of(plan: Plan, identities: Iterable[Identity]) -> list[Standing]:

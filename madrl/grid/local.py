@@ -12,9 +12,9 @@ import time
 from collections.abc import Sequence
 
 from madrl.errors import MadrlError
-from madrl.files import locked
+from madrl.files import locked, waited_for
 from madrl.grid.identity import Identity, builds_miniature, data_folder
-from madrl.grid.ledger import Ledger, Standing, State, standing_of, standings_of, waited_for
+from madrl.grid.ledger import Ledger, Standing, State, standing_of, standings_of
 from madrl.grid.plan import RECIPES, Plan
 from madrl.grid.supervise import NOT_RUN, last_line, told_to_stop
 
@@ -42,7 +42,7 @@ def prepare(plan: Plan, tasks: Sequence[str]) -> None:
         own = {"TASK": task, "PROFILE": plan.profile, "DATA": str(data_folder(plan, task))}
         own["MINIATURE"] = str(plan.out / "models" / task) if builds_miniature(plan, task) else ""
         own["RUN"] = str(plan.folder / "shared" / task)
-        with waited_for(plan.folder / "preparing", "", float("inf")):
+        with waited_for(plan.folder / "preparing", ""):
             # The stages hold the lock as well, so that a grid that is killed now does not let another one in.
             done = subprocess.run(["bash", str(SHARED)], env=os.environ | own, close_fds=False, check=False)
         if done.returncode:

