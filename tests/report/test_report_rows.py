@@ -226,7 +226,7 @@ def test_a_category_that_never_occurs_makes_forward_kl_infinite_not_missing(tmp_
         (lambda run: (run / "run.json").unlink(), UNFINISHED, "not started"),
         (lambda run: (run / "holdout" / "40.jsonl").rename(run / "holdout" / "20.jsonl"), UNFINISHED, "step 20 of 40"),
         (lambda run: (run / "holdout" / "40.jsonl").write_text('{"cat'), FAILED, "not JSON"),
-        (lambda run: (run / "holdout" / "40.jsonl").write_bytes("ह".encode()[:-1]), FAILED, "not UTF-8"),
+        (lambda run: (run / "holdout" / "40.jsonl").write_bytes("ह".encode()[:-1]), FAILED, "is the file complete"),
         (lambda run: (run / "holdout" / "40.jsonl").write_text(""), FAILED, "no response"),
         (lambda run: (run / "run.json").write_text('{"attempts": [{"status": "running"}]}'), UNFINISHED, "killed"),
     ],
