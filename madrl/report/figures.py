@@ -17,7 +17,7 @@ from madrl.report.curves import Curves, study_curves
 from madrl.report.rows import Row, Study, is_synthetic, main_rows, synthetic_rows
 from madrl.report.tables import dataset_label, row_label, target_label
 
-REWARD_COLORS = dict(zip((*DIVERGENCES, "rlvr"), (COLORS[5], COLORS[0], COLORS[2], COLORS[1], "#444444"), strict=True))
+REWARD_COLORS = dict(zip((*DIVERGENCES, "rlvr"), (COLORS[i] for i in (5, 0, 2, 1, 3)), strict=True))
 FILE_COLOR = "#b5b5b5"
 """Of a file of responses: the SFT init's grey in the paper."""
 
@@ -55,15 +55,15 @@ def study_figures(study: Study, folder: Path) -> list[Path]:
 
 
 def bars(study: Study, dataset: str, target: str) -> list[Row]:
-    """The rows that the bar charts show: the SFT init where its file was given, and the four divergences."""
+    """The rows that the bar charts show: the SFT init where its file was given, RLVR and the four divergences."""
     rows = (synthetic_rows if is_synthetic(dataset) else main_rows)(study, dataset, target)
-    return [row for row in rows if row.reward == "SFT init" or (row.reward in DIVERGENCES and row.runs)]
+    return [row for row in rows if row.reward == "SFT init" or (row.reward in REWARD_COLORS and row.runs)]
 
 
 def bars_note(study: Study, dataset: str, target: str) -> str:
     """What is missing behind the bars, also where a bar is."""
     rows = (synthetic_rows if is_synthetic(dataset) else main_rows)(study, dataset, target)
-    found = [(row.reward, row.runs, row.expected) for row in rows if row.reward in DIVERGENCES]
+    found = [(row.reward, row.runs, row.expected) for row in rows if row.reward in REWARD_COLORS]
     return incomplete_note(found) if found else "no additive run"
 
 
