@@ -63,8 +63,9 @@ def bars(study: Study, dataset: str, target: str) -> list[Row]:
 def bars_note(study: Study, dataset: str, target: str) -> str:
     """What is missing behind the bars, also where a bar is."""
     rows = (synthetic_rows if is_synthetic(dataset) else main_rows)(study, dataset, target)
-    found = [(row.reward, row.runs, row.expected) for row in rows if row.reward in REWARD_COLORS]
-    return incomplete_note(found) if found else "no additive run"
+    if not any(row.reward in DIVERGENCES for row in rows):
+        return "no additive run"
+    return incomplete_note([(row.reward, row.runs, row.expected) for row in rows if row.reward in REWARD_COLORS])
 
 
 def incomplete_note(rows: Sequence[tuple[str, int, int]]) -> str:
