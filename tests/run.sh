@@ -28,5 +28,4 @@ fi
 ruff check .
 ruff format --check .
 mypy
-# Two at a time: most tests keep one core busy, or wait.
-python -m pytest -n 2 --dist loadgroup "$@"
+python -m pytest "$@"
