@@ -185,7 +185,8 @@ def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[None]:
     veRL sends the weights to the engine through a socket in /tmp that is named by the number of the Ray job, which is
     the first in every Ray that a run starts for itself: two such runs would get each other's weights, or wait forever.
     """
-    if config.ray_kwargs.ray_init.get("address") not in (None, "local") or os.environ.get("RAY_ADDRESS"):
+    # As ray.init takes it: "local" is always a new one.
+    if (config.ray_kwargs.ray_init.get("address") or os.environ.get("RAY_ADDRESS") or "local") != "local":
         yield
         return
     notice = (

@@ -56,8 +56,8 @@ def test_trainings_with_a_ray_of_their_own_take_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(launch, "OWN_RAY_LOCK", tmp_path / "turn")
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    run, own = RunFolder(tmp_path), compose(overrides(tmp_path))
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")  # which ray.init("local") does not look at
+    run, own = RunFolder(tmp_path), compose(overrides(tmp_path, "++ray_kwargs.ray_init.address=local"))
     shared = compose(overrides(tmp_path, "++ray_kwargs.ray_init.address=10.0.0.1:6379"))
     began = threading.Event()
 
