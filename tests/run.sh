@@ -28,4 +28,5 @@ fi
 ruff check .
 ruff format --check .
 mypy
-python -m pytest "$@"
+# Two at a time: most tests keep one core busy, or wait.
+python -m pytest -n 2 --dist loadgroup "$@"

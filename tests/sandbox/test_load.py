@@ -13,7 +13,7 @@ from sample_programs import ADD, BROKEN, CRASH, SPIN, WRONG
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
-CLIENTS, PROGRAMS = 64, 200
+CLIENTS, PROGRAMS = 64, 128
 MAX_GROWTH_MB = 48
 
 
@@ -24,11 +24,11 @@ def _programs() -> list[dict[str, Any]]:
     for index in range(PROGRAMS):
         rng = random.Random(index)
         language = rng.choice(["python", "python", "python", "cpp", "cpp", "go", "go", "javascript", "java"])
-        code = SPIN[language] if index % 50 == 0 else rng.choice(kinds)[language]
+        code = SPIN[language] if index % 32 == 0 else rng.choice(kinds)[language]
         comment = "#" if language == "python" else "//"
-        code += f"\n{comment} {index % 150}"
+        code += f"\n{comment} {index % 96}"
         tests = [{"input": f"{n} {index}", "output": f"{n + index}"} for n in range(rng.randint(1, 5))]
-        mix.append({"language": language, "code": code, "tests": tests, "time_limit_s": 1 if index % 50 == 0 else 10})
+        mix.append({"language": language, "code": code, "tests": tests, "time_limit_s": 1 if index % 32 == 0 else 10})
     return mix
 
 

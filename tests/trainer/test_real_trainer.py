@@ -263,14 +263,17 @@ def test_a_kill_during_the_last_validation_costs_only_that_validation(
     assert [a["status"] for a in json.loads(undisturbed.facts.read_text())["attempts"]] == ["killed", "finished"]
 
 
-def test_the_holdout_is_sampled_with_the_last_checkpoint_and_trains_nothing(undisturbed: RunFolder) -> None:
+def test_the_whole_holdout_is_sampled_with_the_last_checkpoint_and_trains_nothing(
+    undisturbed: RunFolder, trainings: Trainings
+) -> None:
     checkpoint = (undisturbed.checkpoints / "latest_checkpointed_iteration.txt").stat().st_mtime_ns
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "CLASSIFIER_PIDS": os.devnull}
     command = [sys.executable, "-m", "madrl.cli", "holdout", str(undisturbed.root)]
     subprocess.run(command, env=environment, check=True, timeout=START_TIMEOUT_S)
     samples = read_jsonl(undisturbed.holdout / f"{STEPS}.jsonl")
     assert {sample["split"] for sample in samples} == {"holdout"}
-    assert len(samples) == 16
+    problems = pq.read_metadata(trainings.data / "holdout.parquet").num_rows
+    assert len(samples) == 2 * problems  # data.val_max_samples limits validation only
     assert (undisturbed.checkpoints / "latest_checkpointed_iteration.txt").stat().st_mtime_ns == checkpoint
 
 
