@@ -26,13 +26,7 @@ PATH="$VENV/bin:$PATH"
 if [ -f "$SOURCE/config.yaml" ]; then
   RUN=${OUT:-$SOURCE/temperatures}
   config=$SOURCE/config.yaml
-  model=$(python -c 'import sys; from madrl.run_folder import RunFolder
-run = RunFolder(sys.argv[1])
-print(run.model(run.checkpoint_step()))' "$SOURCE")
-  if [ ! -d "$model" ]; then
-    echo "recipes/temperature_sweep.sh: $SOURCE has no trained model at $model: train it first, or name a model" >&2
-    exit 1
-  fi
+  model=$(python -m madrl.generation.trained_model "$SOURCE")
 else
   : "${TASK:?$SOURCE is no run folder, and a model needs TASK=gsm8k, math, code_contests or synthetic_closed, _open}"
   RUN=${OUT:-outputs/temperatures/$TASK}

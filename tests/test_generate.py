@@ -153,7 +153,15 @@ def test_a_file_of_other_settings_is_refused_by_the_name_of_what_differs(
     run(rows, model)
     with pytest.raises(MadrlError, match=key) as error:
         change(rows, model)
-    assert "name another file, or remove it and out.jsonl.settings.json" in str(error.value)
+    assert f"name another file, or remove it and {rows.parent / 'out.jsonl'}.settings.json" in str(error.value)
+
+
+def test_settings_under_which_no_response_came_bind_nobody(tmp_path: Path) -> None:
+    Journal(tmp_path / "out.jsonl", {"model": "does not load"})
+    journal = Journal(tmp_path / "out.jsonl", {"model": "loads"})
+    journal.append([{"uid": "a"}])
+    with pytest.raises(MadrlError, match=r"responses\.jsonl holds responses made with model='loads', not 'another'"):
+        Journal(tmp_path / "out.jsonl", {"model": "another"})
 
 
 def test_a_file_that_does_not_say_what_made_it_is_not_overwritten(rows: Path, model: Path) -> None:

@@ -11,8 +11,9 @@ from madrl.errors import MadrlError
 from madrl.evaluation.score import run_settings
 from madrl.files import locked
 from madrl.generation.engine import visible_devices
-from madrl.generation.generate import WEIGHTS, Done, Sampling, generate_file
+from madrl.generation.generate import Done, Sampling, generate_file
 from madrl.generation.judging import JudgeSpec
+from madrl.generation.trained_model import trained_model
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 from madrl.trainer.cluster import on_gpu_node
@@ -23,8 +24,8 @@ def sample_holdout(root: str) -> Done:
     at the temperature, length, seed, classifier and verifier of the run. The same call goes on after a kill.
 
     A run that was trained on GPUs is sampled by the Ray cluster that RAY_ADDRESS names, as it was trained, or else by
-    the GPUs here. Raises MadrlError when the folder holds no run, the run has no checkpoint or is being trained, it was
-    trained on GPUs and there is none, and as ``generate_file``.
+    the GPUs here. Raises MadrlError when the folder holds no run, the run is being trained, it was trained on GPUs and
+    there is none, and as ``trained_model`` and ``generate_file``.
     """
     run, _, config = _opened(root)
     address = os.environ.get("RAY_ADDRESS")
@@ -50,15 +51,7 @@ def _sample_here(root: str) -> Done:
             "cluster in RAY_ADDRESS"
         )
     with locked(run.lock, f"{run.root} is being trained or sampled by another process: wait for it to end"):
-        step = run.checkpoint_step()
-        if step == 0:
-            raise MadrlError(f"{run.root} has no checkpoint: train it first, with trainer.save_freq above 0")
-        model = run.model(step)
-        if not any(model.glob(WEIGHTS)):
-            raise MadrlError(
-                f"{model} holds no {WEIGHTS}: train with hf_model in actor_rollout_ref.actor.checkpoint.save_contents, "
-                "and sample on the machine that wrote the checkpoint or shares its folder"
-            )
+        model = trained_model(run, config)
         rollout = config.actor_rollout_ref.rollout
         sampling = Sampling(
             str(model),
@@ -71,7 +64,7 @@ def _sample_here(root: str) -> Done:
         run.holdout.mkdir(exist_ok=True)
         return generate_file(
             Path(config.paths.data) / "holdout.parquet",
-            run.holdout / f"{step}.jsonl",
+            run.holdout / f"{run.checkpoint_step()}.jsonl",
             sampling,
             judge,
             rollout.val_kwargs.n,

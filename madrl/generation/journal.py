@@ -41,19 +41,20 @@ class Journal:
             self._read_batches()
 
     def _claim(self) -> None:
-        if not self.settings_file.exists():
-            if self.out.exists():
-                raise MadrlError(f"{self.out} exists and does not say what made it: remove it, or name another file")
+        begun = next((path for path in (self.out, self._batches) if path.exists()), None)
+        if begun is None:
             with replacing(self.settings_file) as unfinished:
                 unfinished.write_text(json.dumps(self._settings, indent=2) + "\n", encoding="utf-8")
             return
+        if not self.settings_file.exists():
+            raise MadrlError(f"{begun} exists and does not say what made it: remove it, or name another file")
         there = json.loads(self.settings_file.read_text(encoding="utf-8"))
         for key in sorted({*there, *self._settings}):
             old, new = there.get(key), self._settings.get(key)
             if old != new:
                 raise MadrlError(
-                    f"{self.out} holds responses made with {key}={old!r}, not {new!r}: name another file, or remove "
-                    f"it and {self.settings_file.name}"
+                    f"{begun} holds responses made with {key}={old!r}, not {new!r}: name another file, or remove it "
+                    f"and {self.settings_file}"
                 )
 
     def _read_batches(self) -> None:

@@ -149,7 +149,9 @@ def run_folder(tmp_path: Path) -> Path:
     changes = ["+data.apply_chat_template_kwargs.enable_thinking=false", "madrl.target={en: 3, hi: 1}", "seed=7"]
     changes += ["actor_rollout_ref.rollout.tensor_model_parallel_size=2", "actor_rollout_ref.rollout.val_kwargs.n=5"]
     config = compose(["task=math", "trainer.experiment_name=x", f"paths.run={root}", "paths.data=/data/math", *changes])
-    (root / "checkpoints" / "global_step_40" / "actor" / "huggingface").mkdir(parents=True)
+    model = root / "checkpoints" / "global_step_40" / "actor" / "huggingface"
+    model.mkdir(parents=True)
+    (model / "model.safetensors").touch()
     (root / "checkpoints" / "latest_checkpointed_iteration.txt").write_text("40")
     OmegaConf.save(config, root / "config.yaml")
     return root
@@ -210,7 +212,7 @@ def test_a_temperature_sweep_of_a_run_without_a_checkpoint_is_one_clear_line(run
     shutil.rmtree(run_folder / "checkpoints")
     done = sweep(str(run_folder), spy)
     assert done.returncode == 1
-    assert re.fullmatch(r"recipes/temperature_sweep.sh: .*/run has no trained model at .*\n", done.stderr)
+    assert re.fullmatch(r"madrl: error: .*/run has no checkpoint: train it first, .*\n", done.stderr)
 
 
 @pytest.mark.parametrize(
