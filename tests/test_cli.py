@@ -225,8 +225,6 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
         cwd=ROOT,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell starts its background jobs with SIGINT ignored, and a child inherits that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     writer = _open_once_it_is_read(fifo)
     try:
