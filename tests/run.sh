@@ -29,4 +29,4 @@ ruff check .
 ruff format --check .
 mypy
 # Two at a time: most tests keep one core busy, or wait.
-python -m pytest -n 2 --dist loadgroup "$@"
+python -m pytest -n 2 "$@"
