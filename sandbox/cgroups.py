@@ -5,7 +5,9 @@ native/enter.c. Where no memory and process controller can be used, the runner's
 """
 
 import os
+import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -88,11 +90,7 @@ class SlotGroup:
         deadline = time.monotonic() + timeout_s
         while not self.is_empty() and time.monotonic() < deadline:
             for path in self.directories.values():
-                for pid in (path / "cgroup.procs").read_text().split():
-                    try:
-                        os.kill(int(pid), 9)
-                    except ProcessLookupError:
-                        continue
+                _kill(path)
             time.sleep(0.01)
 
 
@@ -221,7 +219,11 @@ def _leave_to_leaf(group: Path) -> None:
 
 
 def _remove_stale(parent: Path) -> None:
-    """Groups of services that were killed."""
+    """Groups of services that were killed, with what is left in them.
+
+    Which can be a bubblewrap whose first process died before it let the second go on: that one waits for ever. The
+    program had not begun then.
+    """
     for left in parent.glob(f"{NAME}-[0-9]*"):
         if not Path("/proc", left.name.rpartition("-")[2]).exists():
             _remove_tree(left)
@@ -231,14 +233,22 @@ def _remove_tree(base: Path) -> None:
     for _ in range(100):
         try:
             for child in base.glob("slot-*"):
+                _kill(child)
                 child.rmdir()
             base.rmdir()
-        except FileNotFoundError:
+        except (FileNotFoundError, PermissionError):  # it is gone, or another user's
             return
         except OSError:
             time.sleep(0.02)
         else:
             return
+
+
+def _kill(group: Path) -> None:
+    for pid in map(int, (group / "cgroup.procs").read_text().split()):
+        if pid:  # 0 stands for one of another PID namespace, and would be ourselves
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def _counter(file: Path, name: str) -> int:

@@ -65,11 +65,14 @@ def test_what_is_left_is_killed(slot: cgroups.SlotGroup) -> None:
     assert process.wait() == -9
 
 
-def test_groups_of_dead_services_are_removed(slot: cgroups.SlotGroup) -> None:
+def test_groups_of_dead_services_are_removed_with_what_is_left_in_them(slot: cgroups.SlotGroup) -> None:
     dead = subprocess.Popen(["true"])
     dead.wait()
     parent = slot.directories["memory"].parent.parent
     stale = parent / f"{cgroups.NAME}-{dead.pid}"
     (stale / "slot-0").mkdir(parents=True)
+    left = subprocess.Popen(["sleep", "30"])
+    (stale / "slot-0" / "cgroup.procs").write_text(str(left.pid))
     cgroups._remove_stale(parent)
+    assert left.wait() == -9
     assert not stale.exists()
