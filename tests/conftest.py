@@ -1,7 +1,9 @@
 """Settings and fixtures for the whole suite."""
 
+import os
 import signal
 
+import pytest
 from hypothesis import settings
 from sandbox_service import own_service, service
 
@@ -13,3 +15,9 @@ settings.load_profile("madrl")
 
 # A shell ignores SIGINT for its background jobs, and so would every process that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With -n 2 the longest file first, or the other process would end up waiting for it."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: item.path.name != "test_real_trainer.py")
