@@ -9,7 +9,8 @@ RUN/rollouts/S.jsonl        step S's prompts and responses (veRL)
 RUN/scores/S.jsonl          step S's categories, verdicts and rewards, with the same keys (madrl.trainer.sampler)
 RUN/validation/S.jsonl      validation responses at step S with their scores
 RUN/holdout/S.jsonl         responses to the holdout split with the checkpoint of step S (madrl.generation.holdout)
-RUN/checkpoints/            veRL's checkpoints; global_step_S/actor/huggingface is a model that loads anywhere
+RUN/checkpoints/            veRL's checkpoints; global_step_S/actor/huggingface is a model that loads anywhere (with
+                            LoRA: huggingface_merged, which madrl holdout makes)
 RUN/metrics.json            what `madrl evaluate RUN` found
 RUN/summary.json            before, after, and the seconds of each stage
 RUN/training.png            shares and JSD over training

@@ -89,7 +89,12 @@ if [ "$PROFILE" = tiny ] && [ -z "${MODEL:-}" ]; then
     in_turn "$MINIATURE" madrl miniature --task "$TASK" --data "$DATA" -o "$MINIATURE"
 fi
 if [ "$TASK" = code_contests ]; then start_sandbox; fi
-stage train "GRPO towards target $TARGET with the $DIVERGENCE reward, to $RUN" madrl train "${overrides[@]}"
+case $FORM in
+  rlvr) reward="correctness alone, its fit measured against target $TARGET" ;;
+  gapo) reward="GAPO's reward" ;;
+  *) reward="the $DIVERGENCE reward, towards target $TARGET" ;;
+esac
+stage train "GRPO with $reward, to $RUN" madrl train "${overrides[@]}"
 case $PROFILE:$TASK in
   tiny:synthetic_*) ;;
   *) stage holdout "sampling the holdout split with the last checkpoint" madrl holdout "$RUN" ;;
