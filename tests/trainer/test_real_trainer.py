@@ -236,6 +236,8 @@ def test_the_sft_trainer_finetunes_the_miniature_and_leaves_a_model(trainings: T
             "optim.lr": 4e-3,
         },
     )
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "metrics.jsonl").write_text('{"step": 1, "data": {}}\n')  # of an attempt that was killed
     finished = finetune(wanted)
     losses = [record["data"]["train/loss"] for record in read_jsonl(tmp_path / "work" / "metrics.jsonl")]
     assert len(losses) == 4
