@@ -52,7 +52,7 @@ class JudgeRequest(_Request):
     language: str = Field(description="python, cpp, java, go or javascript, or one of their aliases (GET /languages)")
     code: str
     tests: list[Test] = Field(min_length=1, max_length=10_000)
-    time_limit_s: float = Field(2.0, gt=0, le=60, description="CPU seconds for each test; wall: 3 times that + 2 s")
+    time_limit_s: float = Field(2.0, gt=0, le=60, description="CPU seconds for each test; asleep: 3 times that + 2 s")
     memory_limit_mb: int = Field(256, ge=16, le=8192)
     checker: Checker = Checker()
     stop_on_first_failure: bool = True

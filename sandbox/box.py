@@ -19,18 +19,18 @@ from sandbox.backends import BACKENDS, Jail, View
 from sandbox.cgroups import SlotGroup
 from sandbox.errors import BoxLostError, SandboxError
 
-_REQUEST = struct.Struct("=10I")
+_REQUEST = struct.Struct("=11I")
 _REPLY = struct.Struct("=i5I2Q")
 _RUN, _PUT, _GET = 1, 2, 3
 _WIPE, _RESIDENT = 1, 2
-_WALL, _CPU, _OUTPUT, _MEMORY, _FILES, _FAILED = 1, 2, 4, 8, 16, 32
+_WALL, _CPU, _OUTPUT, _MEMORY, _FILES, _FAILED, _STARVED = 1, 2, 4, 8, 16, 32, 64
 _AHEAD = 64
 """Requests sent before their turn."""
 _AHEAD_BYTES = 1 << 20
 
-HELLO_TIMEOUT_S = 30.0
-GRACE_S = 15.0
-"""How long after the wall limit a reply may take: a loaded machine, a large core of memory to give back."""
+HELLO_TIMEOUT_S = 120.0
+GRACE_S = 60.0
+"""How long past its limits a reply may take: a loaded machine, a large core of memory to give back."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,9 @@ class Limits:
 
     cpu_s: float
     wall_s: float
+    """Without the time in which one of its threads was ready to run and had no core."""
+    patience_s: float
+    """Of all time."""
     memory_mb: int
     """Of everything in the sandbox together; cgroup, or the runner's watch where there is none."""
     output_bytes: int = 16 << 20
@@ -65,6 +68,8 @@ class Outcome(NamedTuple):
     over_output: bool
     over_memory: bool
     over_files: bool
+    starved: bool
+    """Out of patience: it spent most of its time waiting for a core."""
     failed: bool
     """The runner could not start it at all, or a resident program did not do this test as it should."""
 
@@ -175,14 +180,14 @@ class Box:
 
     def put(self, path: str, content: bytes) -> None:
         """Write a file inside. Raises BoxLostError."""
-        self._send(_REQUEST.pack(_PUT, 0, len(path.encode()), len(content), *[0] * 6) + path.encode() + content)
+        self._send(_REQUEST.pack(_PUT, 0, len(path.encode()), len(content), *[0] * 7) + path.encode() + content)
         if self._reply(time.monotonic() + GRACE_S)[1] & _FAILED:
             raise BoxLostError(f"could not write {path!r} in the sandbox")
 
     def get(self, path: str, limit_bytes: int) -> dict[str, bytes] | None:
         """Every regular file at or under ``path``; None when there is none, or too much. Raises BoxLostError."""
         name = path.encode()
-        self._send(_REQUEST.pack(_GET, 0, len(name), 0, 0, 0, limit_bytes, 0, 0, 0) + name)
+        self._send(_REQUEST.pack(_GET, 0, len(name), 0, 0, 0, 0, limit_bytes, 0, 0, 0) + name)
         _, flags, _, _, _, blob, _ = self._reply(time.monotonic() + GRACE_S)
         if flags & _FAILED:
             return None
@@ -201,7 +206,7 @@ class Box:
         not ``failed`` is then of a test that it did in full, within the limits; after one that has, all others have.
         """
         sent = done = ahead = 0
-        timeout = self.limits.wall_s + GRACE_S
+        timeout = self.limits.patience_s + GRACE_S
         while done < len(inputs):
             while sent < len(inputs) and sent - done < _AHEAD and (sent == done or ahead < _AHEAD_BYTES):
                 flags = (_WIPE if sent else 0) | (_RESIDENT if resident else 0)
@@ -222,6 +227,7 @@ class Box:
             len(stdin),
             round(limits.cpu_s * 1000),
             round(limits.wall_s * 1000),
+            round(limits.patience_s * 1000),
             limits.output_bytes,
             4 * limits.memory_mb + 1024 if watched and limits.bounded_address_space else 0,
             limits.memory_mb << 10 if watched else 0,
@@ -231,6 +237,10 @@ class Box:
 
     def _outcome(self, deadline: float) -> Outcome:
         status, flags, rss_kb, cpu_us, wall_us, stdout, stderr = self._reply(deadline)
+        # Without a cgroup some CPU time goes uncounted (children that the kernel reaps by itself): what seems to wait
+        # may have run.
+        starved = bool(flags & _STARVED)
+        proven = self.slot.group is not None
         return Outcome(
             exit_code=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
             signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
@@ -240,10 +250,11 @@ class Box:
             stdout=stdout,
             stderr=stderr,
             over_cpu=bool(flags & _CPU),
-            over_wall=bool(flags & _WALL),
+            over_wall=bool(flags & _WALL) or (starved and not proven),
             over_output=bool(flags & _OUTPUT),
             over_memory=bool(flags & _MEMORY),
             over_files=bool(flags & _FILES),
+            starved=starved and proven,
             failed=bool(flags & _FAILED),
         )
 

@@ -16,7 +16,8 @@ from sandbox.errors import SandboxError
 NAME = "madrl-sandbox"
 NEEDED = ("memory", "pids")
 CPU_WEIGHT = 10
-"""Of the usual 100: training and inference come first."""
+"""Of the usual 100: training and inference come first. It is the service's in version 2, where the others are groups
+too, and a slot's in version 1, where they can be single threads."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,8 @@ class Cgroups:
         for path in directories.values():
             path.mkdir(exist_ok=True)
         self.slots.append(SlotGroup(self.version, directories))
+        if self.version == 1 and "cpu" in self.bases:
+            (self.bases["cpu"] / "cpu.shares").write_text(str(1024 * CPU_WEIGHT // 100 * len(self.slots)))
         return self.slots[-1]
 
     def remove(self) -> None:
@@ -169,11 +172,9 @@ def _version_1() -> Cgroups:
                 raise SandboxError(f"no {controller} controller is mounted")
             continue
         bases[controller] = _own_directory(*mounts[0], own.get(controller, "/")) / f"{NAME}-{os.getpid()}"
-    for controller, base in bases.items():
+    for base in bases.values():
         _remove_stale(base.parent)
         base.mkdir(exist_ok=True)  # cpu and cpuacct are often one hierarchy
-        if controller == "cpu":
-            (base / "cpu.shares").write_text(str(1024 * CPU_WEIGHT // 100))
     return Cgroups(1, bases)
 
 

@@ -8,6 +8,14 @@ CompileStatus = Literal["ok", "error", "time_limit", "memory_limit"]
 COMPILE_CPU_S = 10.0
 COMPILE_MEMORY_MB = 2048
 
+PATIENCE = 5.0
+"""How many times its wall limit a program may take when it waits for a core for most of that."""
+
+
+def wall_limit_s(cpu_s: float) -> float:
+    """The wall limit that goes with a CPU limit: for a program that sleeps."""
+    return 3 * cpu_s + 2
+
 
 class TestCase(NamedTuple):
     """One test. ``expected`` stays on the host."""
@@ -53,6 +61,9 @@ class RunJob:
     tests: list[TestCase]
     cpu_s: float
     wall_s: float
+    """Without the time in which one of its threads was ready to run and had no core."""
+    patience_s: float
+    """Of all time."""
     memory_mb: int
     mode: str = "tokens"
     abs_tol: float = 0.0

@@ -26,6 +26,7 @@ from sandbox.errors import SandboxError
 from sandbox.jobs import (
     COMPILE_CPU_S,
     COMPILE_MEMORY_MB,
+    PATIENCE,
     Answer,
     Compiled,
     CompileJob,
@@ -34,6 +35,7 @@ from sandbox.jobs import (
     RunJob,
     TestCase,
     TestResult,
+    wall_limit_s,
 )
 from sandbox.languages import language_of
 from sandbox.metrics import Metrics
@@ -100,7 +102,8 @@ class JudgeService:
                 entry=entry,
                 tests=tests,
                 cpu_s=request.time_limit_s,
-                wall_s=3 * request.time_limit_s + 2,
+                wall_s=wall_limit_s(request.time_limit_s),
+                patience_s=PATIENCE * wall_limit_s(request.time_limit_s),
                 memory_mb=request.memory_limit_mb,
                 mode=request.checker.mode,
                 abs_tol=request.checker.abs_tol,
@@ -130,7 +133,8 @@ class JudgeService:
                 entry=entry,
                 tests=[TestCase(_bytes(request.stdin or ""), b"")],
                 cpu_s=request.run_timeout,
-                wall_s=max(1.0, min(3 * request.run_timeout + 2, patience_s)),
+                wall_s=max(1.0, min(wall_limit_s(request.run_timeout), patience_s)),
+                patience_s=max(1.0, min(PATIENCE * wall_limit_s(request.run_timeout), patience_s)),
                 memory_mb=memory_mb,
                 keep_output=True,
                 files=files,

@@ -19,6 +19,7 @@ from sandbox.box import Box, Limits, Outcome, Slot
 from sandbox.checkers import compare
 from sandbox.errors import BoxLostError, SandboxError
 from sandbox.jobs import (
+    PATIENCE,
     Answer,
     Canary,
     Compiled,
@@ -30,6 +31,7 @@ from sandbox.jobs import (
     RunJob,
     TestCase,
     TestResult,
+    wall_limit_s,
 )
 from sandbox.languages import CANARIES, CANARY_INPUT, CANARY_OUTPUT, OUTPUT, SOURCES, Toolchain
 
@@ -78,7 +80,8 @@ class Judge:
     def _compile_once(self, job: CompileJob) -> Compiled:
         toolchain = self.toolchains[job.language]
         command = [part.replace("{source}", job.source_name) for part in toolchain.compile_command]
-        limits = Limits(job.cpu_s, 3 * job.cpu_s + 2, job.memory_mb, output_bytes=4 << 20)
+        wall_s = wall_limit_s(job.cpu_s)
+        limits = Limits(job.cpu_s, wall_s, PATIENCE * wall_s, job.memory_mb, output_bytes=4 << 20)
         script = ["/bin/sh", "-c", f'mkdir -p {OUTPUT} && cd {SOURCES} && exec "$@"', "sh", *command]
         before = self._memory_events()
         with Box(self.slot, toolchain.compile_view, limits, script) as box:
@@ -99,6 +102,7 @@ class Judge:
             return report("memory_limit", None, "the compiler ran out of memory")
         if outcome.over_cpu or outcome.over_wall:
             return report("time_limit", None, "the compiler ran out of time")
+        _check_fed(outcome)
         if _failure(outcome) is not None:
             return report("error", None, "the compiler printed too much" if outcome.over_output else "")
         if files is None:
@@ -181,6 +185,7 @@ class Judge:
                         raise BoxLostError("the runner could not start the program")
                     if outcome.over_memory:
                         self._killed_since(before)
+                    _check_fed(outcome)
                     yield self._judge(job, toolchain, test, outcome)
                 for name in job.fetch:
                     found = box.get(name, ARTIFACT_BYTES) or {}
@@ -198,6 +203,7 @@ class Judge:
         limits = Limits(
             job.cpu_s,
             job.wall_s,
+            job.patience_s,
             job.memory_mb + toolchain.memory_overhead_mb,
             bounded_address_space=toolchain.bounded_address_space,
         )
@@ -260,7 +266,8 @@ class Judge:
             if compiled.entry is None:
                 raise SandboxError(f"cannot compile: {compiled.stderr.decode(errors='replace').strip()[-300:]}")
             tests = [TestCase(CANARY_INPUT.encode(), CANARY_OUTPUT.encode())] * LOOP_TESTS
-            job = RunJob(language, folder, compiled.entry, tests, CANARY_LIMIT_S, 3 * CANARY_LIMIT_S, 256)
+            wall_s = wall_limit_s(CANARY_LIMIT_S)
+            job = RunJob(language, folder, compiled.entry, tests, CANARY_LIMIT_S, wall_s, PATIENCE * wall_s, 256)
             result = next(self._run_from(job, 0, {}))
             if result.verdict != "AC":
                 raise SandboxError(f"{result.verdict} instead of AC: {result.message.strip()[-300:]}")
@@ -270,13 +277,26 @@ class Judge:
 
 def _failure(outcome: Outcome) -> str | None:
     """The verdict of a run that did not end well; None when it did."""
+    return _excess(outcome) or (None if outcome.exit_code == 0 else "RE")
+
+
+def _excess(outcome: Outcome) -> str | None:
+    """The verdict of a run that met one of its limits; None when it did not."""
     if outcome.over_memory or outcome.over_files:
         return "MLE"
     if outcome.over_output:
         return "OLE"
     if outcome.over_cpu or outcome.over_wall:
         return "TLE"
-    return None if outcome.exit_code == 0 else "RE"
+    return None
+
+
+def _check_fed(outcome: Outcome) -> None:
+    """Raises SandboxError when the program did nothing wrong but got no core to run on."""
+    if outcome.starved and _excess(outcome) is None:
+        raise SandboxError(
+            f"the machine is overloaded: in {outcome.wall_s:.0f} s the program got {outcome.cpu_s:.2f} s of CPU time"
+        )
 
 
 def _write_artifact(folder: Path, files: dict[str, bytes]) -> None:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from sandbox.box import GRACE_S, Slot
-from sandbox.jobs import COMPILE_CPU_S, Answer, Failed, Job, RunJob
+from sandbox.jobs import COMPILE_CPU_S, PATIENCE, Answer, Failed, Job, RunJob, wall_limit_s
 from sandbox.languages import Toolchain
 from sandbox.worker import HEADER, pack
 
@@ -83,7 +83,7 @@ class Worker:
 
 def _patience_s(job: Job) -> float:
     """Longer than a worker that keeps its own limits can take, lost sandboxes and canaries included."""
-    walls = job.wall_s * len(job.tests) if isinstance(job, RunJob) else 3 * COMPILE_CPU_S + 2
+    walls = job.patience_s * len(job.tests) if isinstance(job, RunJob) else PATIENCE * wall_limit_s(COMPILE_CPU_S)
     return 2 * (walls + GRACE_S) + 300
 
 

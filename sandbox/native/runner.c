@@ -39,7 +39,7 @@
 
 enum { RUN = 1, PUT = 2, GET = 3 };
 enum { WIPE = 1, RESIDENT = 2 };                         /* request flags */
-enum { WALL = 1, CPU = 2, OUTPUT = 4, MEMORY = 8, FILES = 16, FAILED = 32 }; /* reply flags */
+enum { WALL = 1, CPU = 2, OUTPUT = 4, MEMORY = 8, FILES = 16, FAILED = 32, STARVED = 64 }; /* reply flags */
 
 #define STDERR_KEPT (64u << 10)
 #define MAX_INODES 65536u
@@ -47,10 +47,12 @@ enum { WALL = 1, CPU = 2, OUTPUT = 4, MEMORY = 8, FILES = 16, FAILED = 32 }; /* 
 #define MAX_FETCHED 4096
 #define GATHER_US 4000
 #define COUNTER_SLACK_US 20000
+#define YOUNG_US 100000u
 
 struct request {
   uint32_t op, flags, path_len, data_len;
-  uint32_t cpu_ms, wall_ms, output_max, address_space_mb;
+  uint32_t cpu_ms, wall_ms, patience_ms; /* wall_ms: without the time spent waiting for a core, see waits_for_a_core() */
+  uint32_t output_max, address_space_mb;
   uint32_t rss_max_kb, tick_ms; /* rss_max_kb 0: a memory cgroup does it */
 };
 struct reply {
@@ -347,6 +349,39 @@ static struct usage measure(int precise, int with_shared) {
   return sum;
 }
 
+/* Time on the clock that start times in /proc are in. */
+static uint64_t since_boot_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_BOOTTIME, &t);
+  return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+/* A thread in the sandbox runs, or would run if the machine gave it a core: what it waits for then is not its own doing,
+ * and when it does run, the CPU limit counts. One that has only just begun does not excuse the others: the CPU time of
+ * short-lived children can be missed, and nothing but the wall limit would hold their parent. */
+static int waits_for_a_core(void) {
+  uint64_t tick_us = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK), now = since_boot_us();
+  int found = 0, fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *list = fd < 0 ? NULL : fdopendir(fd);
+  for (struct dirent *e; !found && list && (e = readdir(list));) {
+    if (e->d_name[0] < '0' || e->d_name[0] > '9' || atoi(e->d_name) == 1 || atoi(e->d_name) == getpid()) continue;
+    char name[64], text[1024];
+    snprintf(name, sizeof name, "%.20s/task", e->d_name);
+    int task_fd = openat(proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *threads = task_fd < 0 ? NULL : fdopendir(task_fd);
+    for (struct dirent *t; !found && threads && (t = readdir(threads));) {
+      snprintf(name, sizeof name, "%.20s/stat", t->d_name);
+      char *p = t->d_name[0] != '.' && read_at(task_fd, name, text, sizeof text) ? strrchr(text, ')') : NULL;
+      if (!p || p[2] != 'R') continue;
+      for (int field = 2; field < 22 && p; field++) p = strchr(p + 1, ' '); /* to starttime */
+      found = p && strtoull(p, NULL, 10) * tick_us + YOUNG_US < now;
+    }
+    if (threads) closedir(threads);
+  }
+  if (list) closedir(list);
+  return found;
+}
+
 /* The kernel killed for memory in this sandbox since the last call, says its cgroup's own counter. */
 static int out_of_memory(void) {
   char text[512];
@@ -478,16 +513,22 @@ static int start(const struct request *q, int in, struct started *p) {
   return 0;
 }
 
+/* Half to one and a half of the usual time, or a program could be awake at every look and asleep between them. */
+static uint64_t between_looks(uint64_t usual_us) {
+  uint16_t random = 0;
+  getrandom(&random, sizeof random, GRND_NONBLOCK);
+  return usual_us / 2 + usual_us * random / UINT16_MAX;
+}
+
 /* Takes in what the program prints until it ends, has done a test or meets a limit. Returns -1 when the host is gone. */
 static int watch(const struct request *q, struct started *p, uint64_t start, struct reply *r, struct buffer *out,
                  struct buffer *err, uint64_t totals[2]) {
   struct pollfd watched[5] = {{p->pidfd, POLLIN, 0}, {p->out, POLLIN, 0}, {p->err, POLLIN, 0}, {ctl, 0, 0}, {p->done, POLLIN, 0}};
-  uint64_t deadline = start + q->wall_ms * 1000ull, tick = start + q->tick_ms * 1000ull, t = start;
+  uint64_t tick_us = q->tick_ms * 1000ull, tick = start + tick_us, looked = start, charged_us = 0, t = start;
   int host_gone = 0;
   p->cpu_mark = 0;
   while (!r->flags && !host_gone) {
-    uint64_t next = tick < deadline ? tick : deadline;
-    int n = poll(watched, 5, next > t ? (int)((next - t + 999) / 1000) : 0);
+    int n = poll(watched, 5, tick > t ? (int)((tick - t + 999) / 1000) : 0);
     if (n < 0) continue;
     for (int i = 1; i <= 2; i++)
       if (watched[i].revents && drain(watched[i].fd, i == 1 ? out : err, i == 1 ? q->output_max : STDERR_KEPT, &totals[i - 1]) == 0)
@@ -496,8 +537,13 @@ static int watch(const struct request *q, struct started *p, uint64_t start, str
     if (watched[0].revents || watched[4].revents) break;
     if (watched[3].revents) host_gone = 1;
     t = now_us();
-    if (t >= deadline) r->flags |= WALL;
-    else if (t >= tick) r->flags |= over_a_limit(q, p->cpu_before_us, &p->cpu_mark), tick = t + q->tick_ms * 1000ull;
+    if (t < tick) continue;
+    r->flags |= over_a_limit(q, p->cpu_before_us, &p->cpu_mark);
+    /* When we ourselves come late, it was the machine that let us wait. */
+    if (t - start < YOUNG_US || !waits_for_a_core()) charged_us += t - looked < 2 * tick_us ? t - looked : 2 * tick_us;
+    if (charged_us >= q->wall_ms * 1000ull) r->flags |= WALL;
+    else if (!r->flags && t - start >= q->patience_ms * 1000ull) r->flags |= STARVED;
+    looked = t, tick = t + between_looks(tick_us);
   }
   r->wall_us = now_us() - start;
   return host_gone ? -1 : 0;

@@ -174,6 +174,6 @@ async def test_a_real_programming_problem_is_judged_in_five_languages(
     categories = [classify(rollout).category for rollout in rollouts]
     assert categories == [*PROGRAMMING_LANGUAGES, None]
     verdicts = [v.verdict for v in verified]
-    assert verdicts == [Verdict.CORRECT] * 5 + [Verdict.INCORRECT], verified
+    assert verdicts == [Verdict.CORRECT] * 5 + [Verdict.INCORRECT], [v.reason for v in verified]
     assert (wrong.verdict, wrong.reason) == (Verdict.INCORRECT, "wa")
     check_reward(categories, verdicts, PROGRAMMING_LANGUAGES)

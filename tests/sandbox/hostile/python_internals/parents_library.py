@@ -14,7 +14,7 @@ with open("/proc/self/maps") as maps:
         path = line.split(maxsplit=5)[-1].strip()
         if path.startswith("/") and not path.startswith(("/usr/", "/lib/")):
             paths.add(path)
-request = struct.pack("=10I", 1, 1, 0, 0, 60000, 60000, 1 << 30, 0, 0, 20)
+request = struct.pack("=11I", 1, 1, 0, 0, 60000, 60000, 60000, 1 << 30, 0, 0, 20)
 for path in paths:
     for prepare in (False, True):
         child = os.fork()
