@@ -31,9 +31,10 @@ mypy
 if [ $# -gt 0 ]; then
   exec python -m pytest "$@"
 fi
-# The sandbox's tests have the machine to themselves: they count what is left on it, and programs have deadlines. The others
-# keep one core busy or wait, and run two files at a time.
+# Two files at a time. The sandbox's tests not beside the trainer's, which keep both cores busy for minutes: some count
+# what is left on the machine, or how long it takes.
+in_pairs=(-n 2 --dist loadfile --no-loadscope-reorder)
 status=0
-python -m pytest tests/sandbox || status=$?
-python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/sandbox || status=$?
+python -m pytest "${in_pairs[@]}" tests/sandbox || status=$?
+python -m pytest "${in_pairs[@]}" --ignore=tests/sandbox || status=$?
 exit "$status"

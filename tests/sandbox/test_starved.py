@@ -38,8 +38,8 @@ def starved(own_service: Callable[..., Any]) -> Callable[[int], Any]:
 
 
 def test_waiting_for_a_core_does_not_count_as_time(starved: Callable[[int], Any]) -> None:
-    """A tenth of a second of CPU time takes five here."""
-    service, code = starved(20), SPIN.format(cpu_s=0.1)
+    """What takes 0.16 s of CPU time takes 4 s here."""
+    service, code = starved(40), SPIN.format(cpu_s=0.16)
     answer = service.judge(language="python", code=code, tests=[{"output": "done"}], time_limit_s=LIMIT_S)
     assert answer["verdict"] == "AC", answer
     assert answer["tests"][0]["wall_s"] > 3 * LIMIT_S + 2
