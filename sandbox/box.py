@@ -39,7 +39,7 @@ class Limits:
 
     cpu_s: float
     wall_s: float
-    """Without the time in which one of its threads was ready to run and had no core."""
+    """Less the time that one of its threads was ready to run and had no core, as far as the kernel counts it."""
     patience_s: float
     """Of all time."""
     memory_mb: int
@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
     over_memory: bool
     over_files: bool
     starved: bool
-    """Out of patience: it spent most of its time waiting for a core."""
+    """Out of patience: it waited for a core for most of its time."""
     failed: bool
     """The runner could not start it at all, or a resident program did not do this test as it should."""
 
@@ -237,10 +237,6 @@ class Box:
 
     def _outcome(self, deadline: float) -> Outcome:
         status, flags, rss_kb, cpu_us, wall_us, stdout, stderr = self._reply(deadline)
-        # Without a cgroup some CPU time goes uncounted (children that the kernel reaps by itself): what seems to wait
-        # may have run.
-        starved = bool(flags & _STARVED)
-        proven = self.slot.group is not None
         return Outcome(
             exit_code=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
             signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
@@ -250,11 +246,11 @@ class Box:
             stdout=stdout,
             stderr=stderr,
             over_cpu=bool(flags & _CPU),
-            over_wall=bool(flags & _WALL) or (starved and not proven),
+            over_wall=bool(flags & _WALL),
             over_output=bool(flags & _OUTPUT),
             over_memory=bool(flags & _MEMORY),
             over_files=bool(flags & _FILES),
-            starved=starved and proven,
+            starved=bool(flags & _STARVED),
             failed=bool(flags & _FAILED),
         )
 

@@ -17,7 +17,7 @@ NAME = "madrl-sandbox"
 NEEDED = ("memory", "pids")
 CPU_WEIGHT = 10
 """Of the usual 100: training and inference come first. It is the service's in version 2, where the others are groups
-too, and a slot's in version 1, where they can be single threads."""
+too. In version 1 they can be single threads, and it is a slot's, up to 100 for all of them."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Cgroups:
             path.mkdir(exist_ok=True)
         self.slots.append(SlotGroup(self.version, directories))
         if self.version == 1 and "cpu" in self.bases:
-            (self.bases["cpu"] / "cpu.shares").write_text(str(1024 * CPU_WEIGHT // 100 * len(self.slots)))
+            (self.bases["cpu"] / "cpu.shares").write_text(str(1024 * min(CPU_WEIGHT * len(self.slots), 100) // 100))
         return self.slots[-1]
 
     def remove(self) -> None:

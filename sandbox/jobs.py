@@ -61,7 +61,7 @@ class RunJob:
     tests: list[TestCase]
     cpu_s: float
     wall_s: float
-    """Without the time in which one of its threads was ready to run and had no core."""
+    """Less the time that one of its threads was ready to run and had no core, as far as the kernel counts it."""
     patience_s: float
     """Of all time."""
     memory_mb: int

@@ -100,9 +100,9 @@ class Judge:
             self._killed_since(before)
         if outcome.over_memory or outcome.over_files:
             return report("memory_limit", None, "the compiler ran out of memory")
+        _check_fed(outcome)
         if outcome.over_cpu or outcome.over_wall:
             return report("time_limit", None, "the compiler ran out of time")
-        _check_fed(outcome)
         if _failure(outcome) is not None:
             return report("error", None, "the compiler printed too much" if outcome.over_output else "")
         if files is None:
@@ -128,6 +128,16 @@ class Judge:
         """Run every test, or those up to the first failure. Raises SandboxError for what is our fault."""
         results = self._confirmed_in_loop(job)
         files: dict[str, bytes] = {}
+        try:
+            self._run_the_rest(job, results, files)
+        except SandboxError:
+            if all(result.verdict == "AC" for result in results):
+                raise
+            # The first failure is the verdict, whatever became of the tests behind it.
+        return Ran(results, files)
+
+    def _run_the_rest(self, job: RunJob, results: list[TestResult], files: dict[str, bytes]) -> None:
+        """Fill in what is missing of both. Raises SandboxError."""
         lost_before = False
         while len(results) < len(job.tests):
             try:
@@ -135,7 +145,7 @@ class Judge:
                     results.append(result)
                     lost_before = False
                     if result.verdict != "AC" and job.stop_on_first_failure:
-                        return Ran(results, files)
+                        return
             except BoxLostError as error:
                 out_of_memory = self._killed_for_memory
                 if not (lost_before or out_of_memory):
@@ -148,7 +158,6 @@ class Judge:
                 results.append(TestResult(verdict, 0.0, 0.0, 0, None, 9, "the program took its sandbox down with it"))
                 if job.stop_on_first_failure:
                     break
-        return Ran(results, files)
 
     def _confirmed_in_loop(self, job: RunJob) -> list[TestResult]:
         """Results of the tests from the first on that one resident process accepts; none where there is no such thing.
@@ -185,7 +194,10 @@ class Judge:
                         raise BoxLostError("the runner could not start the program")
                     if outcome.over_memory:
                         self._killed_since(before)
-                    _check_fed(outcome)
+                    if self.slot.group:
+                        # Without a group some CPU time goes uncounted (of children that the kernel reaps by itself), so
+                        # that a program can keep itself waiting.
+                        _check_fed(outcome)
                     yield self._judge(job, toolchain, test, outcome)
                 for name in job.fetch:
                     found = box.get(name, ARTIFACT_BYTES) or {}
@@ -286,14 +298,14 @@ def _excess(outcome: Outcome) -> str | None:
         return "MLE"
     if outcome.over_output:
         return "OLE"
-    if outcome.over_cpu or outcome.over_wall:
+    if outcome.over_cpu or outcome.over_wall or outcome.starved:
         return "TLE"
     return None
 
 
 def _check_fed(outcome: Outcome) -> None:
     """Raises SandboxError when the program did nothing wrong but got no core to run on."""
-    if outcome.starved and _excess(outcome) is None:
+    if outcome.starved and _excess(outcome._replace(starved=False)) is None:
         raise SandboxError(
             f"the machine is overloaded: in {outcome.wall_s:.0f} s the program got {outcome.cpu_s:.2f} s of CPU time"
         )

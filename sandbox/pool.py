@@ -82,9 +82,9 @@ class Worker:
 
 
 def _patience_s(job: Job) -> float:
-    """Longer than a worker that keeps its own limits can take, lost sandboxes and canaries included."""
+    """Longer than a worker that keeps its own limits takes, lost sandboxes and canaries included."""
     walls = job.patience_s * len(job.tests) if isinstance(job, RunJob) else PATIENCE * wall_limit_s(COMPILE_CPU_S)
-    return 2 * (walls + GRACE_S) + 300
+    return 2 * (walls + GRACE_S) + 1800
 
 
 class Pool:

@@ -1,7 +1,7 @@
 """The system calls that a jailed process may make, as a classic-BPF program for seccomp(2).
 
 An allow-list: what is not named here answers ENOSYS, so that a call that a newer kernel adds is closed until somebody
-has looked at it, and a runtime that probes for it (glibc and clone3) falls back. Seven calls are allowed for some
+has looked at it, and a runtime that probes for it (glibc and clone3) falls back. Eight calls are allowed for some
 arguments only. Another architecture's calls (int 0x80, x32) kill the process.
 
 Not here on purpose: mount and its kin, unshare, setns, clone3 (its flags lie behind a pointer that BPF cannot read),
@@ -19,6 +19,7 @@ KILL = 0x80000000  # SECCOMP_RET_KILL_PROCESS
 AF_UNIX = 1
 SO_SNDBUF = 7  # a socket holds kernel memory up to this, and the machine may allow megabytes
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
+F_SETLEASE, F_NOTIFY, F_SETDELEG = 1024, 1026, 1040  # with a lease on a file in /proc its readers wait, the runner too
 NAMESPACES = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 """CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}, as clone(2) takes them."""
 
@@ -26,7 +27,7 @@ NAMESPACES = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x
 _NR, _ARCH, _ARG0, _ARG1, _ARG2 = 0, 4, 16, 24, 32
 _LOAD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06
 
-CONDITIONAL = ("clone", "socket", "socketpair", "setsockopt", "ioctl", "prlimit64", "sched_setaffinity")
+CONDITIONAL = ("clone", "socket", "socketpair", "setsockopt", "fcntl", "ioctl", "prlimit64", "sched_setaffinity")
 """Allowed for some arguments; the rules are in _conditions()."""
 
 # Numbers from the kernel's asm/unistd_64.h and asm-generic/unistd.h, which never change.
@@ -130,11 +131,13 @@ def _conditions(calls: dict[str, int]) -> list[list[_Instruction]]:
     def only_if_argument_is(offset: int, value: int) -> tuple[_Instruction, ...]:
         return ((_LOAD, 0, 0, offset), (_JEQ, 0, 1, value), allowed, denied)
 
+    leases = ((_LOAD, 0, 0, _ARG1), (_JEQ, 2, 0, F_SETLEASE), (_JEQ, 1, 0, F_NOTIFY), (_JEQ, 0, 1, F_SETDELEG))
     return [
         block("clone", (_LOAD, 0, 0, _ARG0), (_JSET, 0, 1, NAMESPACES), denied, allowed),
         block("socket", *only_if_argument_is(_ARG0, AF_UNIX)),
         block("socketpair", *only_if_argument_is(_ARG0, AF_UNIX)),
         block("setsockopt", (_LOAD, 0, 0, _ARG2), (_JEQ, 0, 1, SO_SNDBUF), denied, allowed),
+        block("fcntl", *leases, denied, allowed),
         block("ioctl", (_LOAD, 0, 0, _ARG1), (_JEQ, 1, 0, TIOCSTI), (_JEQ, 0, 1, TIOCLINUX), denied, allowed),
         block("prlimit64", *only_if_argument_is(_ARG0, 0)),
         block("sched_setaffinity", *only_if_argument_is(_ARG0, 0)),

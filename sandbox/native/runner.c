@@ -47,11 +47,10 @@ enum { WALL = 1, CPU = 2, OUTPUT = 4, MEMORY = 8, FILES = 16, FAILED = 32, STARV
 #define MAX_FETCHED 4096
 #define GATHER_US 4000
 #define COUNTER_SLACK_US 20000
-#define YOUNG_US 100000u
 
 struct request {
   uint32_t op, flags, path_len, data_len;
-  uint32_t cpu_ms, wall_ms, patience_ms; /* wall_ms: without the time spent waiting for a core, see waits_for_a_core() */
+  uint32_t cpu_ms, wall_ms, patience_ms; /* wall_ms: without waiting for a core, patience_ms: with it */
   uint32_t output_max, address_space_mb;
   uint32_t rss_max_kb, tick_ms; /* rss_max_kb 0: a memory cgroup does it */
 };
@@ -349,37 +348,56 @@ static struct usage measure(int precise, int with_shared) {
   return sum;
 }
 
-/* Time on the clock that start times in /proc are in. */
-static uint64_t since_boot_us(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_BOOTTIME, &t);
-  return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
-}
+/* ---- waiting for a core --------------------------------------------------------------------------------------- */
 
-/* A thread in the sandbox runs, or would run if the machine gave it a core: what it waits for then is not its own doing,
- * and when it does run, the CPU limit counts. One that has only just begun does not excuse the others: the CPU time of
- * short-lived children can be missed, and nothing but the wall limit would hold their parent. */
-static int waits_for_a_core(void) {
-  uint64_t tick_us = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK), now = since_boot_us();
-  int found = 0, fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+/* A thread as the last look found it. */
+struct thread {
+  int tid, ready;                /* ready: it ran, or would have if it had a core */
+  uint64_t ran, waited, slices;  /* its life's schedstat; in ns, a wait is counted when it is over */
+  uint64_t credit;               /* of the wait that goes on, what was excused already, in ns */
+};
+#define MAX_THREADS 256
+#define LOOK_US 100000u
+
+/* For how much of the time since the last look, in microseconds, a thread in the sandbox was ready to run and had no core,
+ * by the kernel's own count: nothing that a program does on a machine with free cores makes it grow faster than its CPU
+ * time. 0 where the kernel does not count (CONFIG_SCHED_INFO). */
+static uint64_t waited_for_a_core_us(struct thread *seen, int *n_seen, uint64_t since_us) {
+  static struct thread now[MAX_THREADS];
+  uint64_t since = since_us * 1000u, longest = 0;
+  int n = 0, all_the_time = 0, fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *list = fd < 0 ? NULL : fdopendir(fd);
-  for (struct dirent *e; !found && list && (e = readdir(list));) {
+  for (struct dirent *e; list && (e = readdir(list));) {
     if (e->d_name[0] < '0' || e->d_name[0] > '9' || atoi(e->d_name) == 1 || atoi(e->d_name) == getpid()) continue;
     char name[64], text[1024];
     snprintf(name, sizeof name, "%.20s/task", e->d_name);
     int task_fd = openat(proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *threads = task_fd < 0 ? NULL : fdopendir(task_fd);
-    for (struct dirent *t; !found && threads && (t = readdir(threads));) {
+    DIR *tasks = task_fd < 0 ? NULL : fdopendir(task_fd);
+    for (struct dirent *t; n < MAX_THREADS && tasks && (t = readdir(tasks));) {
+      unsigned long long ran, waited, slices;
+      snprintf(name, sizeof name, "%.20s/schedstat", t->d_name);
+      if (t->d_name[0] == '.' || !read_at(task_fd, name, text, sizeof text)) continue;
+      if (sscanf(text, "%llu %llu %llu", &ran, &waited, &slices) != 3) continue;
       snprintf(name, sizeof name, "%.20s/stat", t->d_name);
-      char *p = t->d_name[0] != '.' && read_at(task_fd, name, text, sizeof text) ? strrchr(text, ')') : NULL;
-      if (!p || p[2] != 'R') continue;
-      for (int field = 2; field < 22 && p; field++) p = strchr(p + 1, ' '); /* to starttime */
-      found = p && strtoull(p, NULL, 10) * tick_us + YOUNG_US < now;
+      char *state = read_at(task_fd, name, text, sizeof text) ? strrchr(text, ')') : NULL;
+      struct thread *p = &now[n++], *before = NULL;
+      *p = (struct thread){atoi(t->d_name), state && state[1] == ' ' && state[2] == 'R', ran, waited, slices, 0};
+      for (int i = 0; i < *n_seen && !before; i++)
+        if (seen[i].tid == p->tid && seen[i].waited <= waited && seen[i].ran <= ran) before = &seen[i];
+      if (!before) {
+        if (longest < waited) longest = waited < since ? waited : since;
+      } else if (before->slices == slices && before->ran == ran) {
+        if (p->ready && before->ready) all_the_time = 1, p->credit = before->credit + since;
+      } else if (waited - before->waited > before->credit + longest) {
+        longest = waited - before->waited - before->credit;
+      }
     }
-    if (threads) closedir(threads);
+    if (tasks) closedir(tasks);
   }
   if (list) closedir(list);
-  return found;
+  memcpy(seen, now, (size_t)n * sizeof *now);
+  *n_seen = n;
+  return (all_the_time ? since : longest) / 1000u;
 }
 
 /* The kernel killed for memory in this sandbox since the last call, says its cgroup's own counter. */
@@ -513,19 +531,13 @@ static int start(const struct request *q, int in, struct started *p) {
   return 0;
 }
 
-/* Half to one and a half of the usual time, or a program could be awake at every look and asleep between them. */
-static uint64_t between_looks(uint64_t usual_us) {
-  uint16_t random = 0;
-  getrandom(&random, sizeof random, GRND_NONBLOCK);
-  return usual_us / 2 + usual_us * random / UINT16_MAX;
-}
-
 /* Takes in what the program prints until it ends, has done a test or meets a limit. Returns -1 when the host is gone. */
 static int watch(const struct request *q, struct started *p, uint64_t start, struct reply *r, struct buffer *out,
                  struct buffer *err, uint64_t totals[2]) {
   struct pollfd watched[5] = {{p->pidfd, POLLIN, 0}, {p->out, POLLIN, 0}, {p->err, POLLIN, 0}, {ctl, 0, 0}, {p->done, POLLIN, 0}};
-  uint64_t tick_us = q->tick_ms * 1000ull, tick = start + tick_us, looked = start, charged_us = 0, t = start;
-  int host_gone = 0;
+  uint64_t tick = start + q->tick_ms * 1000ull, looked = start, excused_us = 0, t = start;
+  static struct thread threads[MAX_THREADS];
+  int host_gone = 0, n_threads = 0;
   p->cpu_mark = 0;
   while (!r->flags && !host_gone) {
     int n = poll(watched, 5, tick > t ? (int)((tick - t + 999) / 1000) : 0);
@@ -539,11 +551,12 @@ static int watch(const struct request *q, struct started *p, uint64_t start, str
     t = now_us();
     if (t < tick) continue;
     r->flags |= over_a_limit(q, p->cpu_before_us, &p->cpu_mark);
-    /* When we ourselves come late, it was the machine that let us wait. */
-    if (t - start < YOUNG_US || !waits_for_a_core()) charged_us += t - looked < 2 * tick_us ? t - looked : 2 * tick_us;
-    if (charged_us >= q->wall_ms * 1000ull) r->flags |= WALL;
-    else if (!r->flags && t - start >= q->patience_ms * 1000ull) r->flags |= STARVED;
-    looked = t, tick = t + between_looks(tick_us);
+    tick = t + q->tick_ms * 1000ull;
+    if (r->flags || t < looked + LOOK_US) continue;
+    excused_us += waited_for_a_core_us(threads, &n_threads, t - looked);
+    looked = t;
+    if (t - start >= excused_us + q->wall_ms * 1000ull) r->flags |= WALL;
+    else if (t - start >= q->patience_ms * 1000ull) r->flags |= 2 * excused_us > t - start ? STARVED : WALL;
   }
   r->wall_us = now_us() - start;
   return host_gone ? -1 : 0;

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-LIMIT_S = 0.2
-"""Of CPU time; 2.6 s asleep, 13 s in all."""
+pytestmark = pytest.mark.sandbox
+
+LIMIT_S = 0.4
+WALL_LIMIT_S, PATIENCE_S = 3 * LIMIT_S + 2, 5 * (3 * LIMIT_S + 2)
 
 SPIN = """
 import time
@@ -16,6 +18,7 @@ while time.process_time() < {cpu_s}:
     pass
 print("done")
 """
+SLEEP = "import time\ntime.sleep(60)"
 
 
 @pytest.fixture
@@ -37,22 +40,43 @@ def starved(own_service: Callable[..., Any]) -> Callable[[int], Any]:
     return start
 
 
+def judged(service: Any, *codes: str, **fields: Any) -> dict[str, Any]:
+    """The answer on a Python program that does what each of ``codes`` says in one test."""
+    branches = "".join(f"if test == '{i}':\n    exec({code!r})\n" for i, code in enumerate(codes))
+    tests = [{"input": f"{i}\n", "output": "done"} for i in range(len(codes))]
+    fields = {"language": "python", "time_limit_s": LIMIT_S, **fields}
+    answer: dict[str, Any] = service.judge(code=f"test = input()\n{branches}", tests=tests, **fields)
+    return answer
+
+
 def test_waiting_for_a_core_does_not_count_as_time(starved: Callable[[int], Any]) -> None:
-    """What takes 0.16 s of CPU time takes 4 s here."""
-    service, code = starved(40), SPIN.format(cpu_s=0.16)
-    answer = service.judge(language="python", code=code, tests=[{"output": "done"}], time_limit_s=LIMIT_S)
+    """What takes 0.28 s of CPU time takes 5 s here."""
+    answer = judged(starved(56), SPIN.format(cpu_s=0.28))
     assert answer["verdict"] == "AC", answer
-    assert answer["tests"][0]["wall_s"] > 3 * LIMIT_S + 2
+    assert answer["tests"][0]["wall_s"] > WALL_LIMIT_S
 
 
 def test_the_limits_of_a_starved_program_are_the_same(starved: Callable[[int], Any]) -> None:
-    service = starved(100)
-    for code in (SPIN.format(cpu_s=1), "import time\ntime.sleep(60)"):
-        answer = service.judge(language="python", code=code, tests=[{"output": "done"}], time_limit_s=LIMIT_S)
-        assert answer["verdict"] == "TLE", answer
+    answer = judged(starved(100), SPIN.format(cpu_s=4), SLEEP, stop_on_first_failure=False)
+    busy, asleep = answer["tests"]
+    assert (busy["verdict"], asleep["verdict"]) == ("TLE", "TLE"), answer
+    assert busy["cpu_s"] > LIMIT_S > asleep["cpu_s"], answer
+    assert max(busy["wall_s"], asleep["wall_s"]) < PATIENCE_S, answer
 
 
 def test_a_program_that_gets_no_core_is_not_to_blame(starved: Callable[[int], Any]) -> None:
-    service, code = starved(10), SPIN.format(cpu_s=0.19)
-    answer = service.judge(language="python", code=code, tests=[{"output": "done"}], time_limit_s=LIMIT_S)
+    answer = judged(starved(10), SPIN.format(cpu_s=0.19), time_limit_s=0.2)
     assert (answer["verdict"], answer["message"][:25]) == ("IE", "the machine is overloaded"), answer
+
+
+def test_a_failure_before_stays_one(starved: Callable[[int], Any]) -> None:
+    answer = judged(
+        starved(10), "print('wrong')", SPIN.format(cpu_s=0.19), time_limit_s=0.2, stop_on_first_failure=False
+    )
+    assert (answer["verdict"], answer["first_failed"]) == ("WA", 0), answer
+
+
+def test_a_sleeper_is_out_of_time_even_where_the_client_waits_no_longer(own_service: Callable[..., Any]) -> None:
+    """The wall limit of /run_code is then the client's patience."""
+    answer = own_service().run_code(language="python", code=SLEEP, compile_timeout=1, run_timeout=5)
+    assert (answer["status"], answer["run_result"]["status"]) == ("Failed", "TimeLimitExceeded"), answer
