@@ -384,8 +384,9 @@ static uint64_t waited_for_a_core_us(struct thread *seen, int *n_seen, uint64_t 
       *p = (struct thread){atoi(t->d_name), state && state[1] == ' ' && state[2] == 'R', ran, waited, slices, 0};
       for (int i = 0; i < *n_seen && !before; i++)
         if (seen[i].tid == p->tid && seen[i].waited <= waited && seen[i].ran <= ran) before = &seen[i];
-      if (!before) {
-        if (longest < waited) longest = waited < since ? waited : since;
+      if (!before) { /* it began after the last look, so it cannot have waited for longer */
+        uint64_t in_this = waited < since ? waited : since;
+        if (longest < in_this) longest = in_this;
       } else if (before->slices == slices && before->ran == ran) {
         if (p->ready && before->ready) all_the_time = 1, p->credit = before->credit + since;
       } else if (waited - before->waited > before->credit + longest) {
@@ -552,7 +553,7 @@ static int watch(const struct request *q, struct started *p, uint64_t start, str
     if (t < tick) continue;
     r->flags |= over_a_limit(q, p->cpu_before_us, &p->cpu_mark);
     tick = t + q->tick_ms * 1000ull;
-    if (r->flags || t < looked + LOOK_US) continue;
+    if (r->flags || t < looked + LOOK_US) continue; /* most programs have ended before they need a look at their threads */
     excused_us += waited_for_a_core_us(threads, &n_threads, t - looked);
     looked = t;
     if (t - start >= excused_us + q->wall_ms * 1000ull) r->flags |= WALL;
