@@ -107,7 +107,7 @@ def _run(ledger: Ledger, command: Sequence[str], variables: dict[str, str]) -> i
         while child.poll() is None and not told:
             time.sleep(0.1)
         # A recipe that came to its end is done, whoever wanted to stop it at that moment.
-        by = None if child.returncode == 0 else told[0] if told else _killed_by(child.returncode)
+        by = None if child.poll() == 0 else told[0] if told else _killed_by(child.returncode)
         _end_group(child, PATIENCE_S if by else 0.0)
         # Still deaf to signals, or a second one would take the end for a kill.
         if by:

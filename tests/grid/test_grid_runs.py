@@ -377,24 +377,28 @@ def test_a_clock_that_is_behind_takes_no_time_back(grid: Grid, monkeypatch: pyte
 
 
 def test_a_recipe_that_ends_when_it_is_told_to_stop_is_done(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
-    @contextlib.contextmanager
-    def told() -> Iterator[list[signal.Signals]]:
-        yield Late()
+    children: list[subprocess.Popen[bytes]] = []
+
+    class Seen(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            children.append(self)
 
     class Late(list[signal.Signals]):
-        """Told to stop, as soon as somebody who has seen the recipe's end looks."""
-
-        def __init__(self) -> None:
-            super().__init__([signal.SIGTERM])
+        """Told to stop, where the recipe has ended since somebody last looked."""
 
         def __bool__(self) -> bool:
-            (standing,) = grid.standings()
-            return "end" in grid.trace(standing)
+            os.waitid(os.P_PID, children[0].pid, os.WEXITED | os.WNOWAIT)
+            return True
+
+    @contextlib.contextmanager
+    def told() -> Iterator[list[signal.Signals]]:
+        yield Late([signal.SIGTERM])
 
     grid.plan(*THREE_CELLS, "seed=42")
     (standing,) = grid.standings()
-    ledger = grid.ledger(standing)
-    ledger.describe(standing.identity)
+    grid.ledger(standing).describe(standing.identity)
+    monkeypatch.setattr(subprocess, "Popen", Seen)
     monkeypatch.setattr(supervise, "told_to_stop", told)
     assert supervise.supervise(grid.out, standing.run_name) == 0
     assert grid.states() == [State.DONE]
