@@ -26,7 +26,8 @@ MAX_SOLUTIONS = 3
 """Of a problem, tried one after the other until one is accepted."""
 AT_A_TIME = 32
 """Programs under way: enough for a machine's slots, few enough that their tests fit in memory."""
-HEALTH_TIMEOUT_S = 5.0
+HEALTH_TIMEOUT_S = 30.0
+"""A service that is gone refuses at once; a busy one may be slow."""
 WATCH_EVERY_S = 15.0
 MAX_SILENCES = 4
 """In a row, of all services, before we give up."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from command_line import progress_bar
 from splits import Dropped, Problem
 
+from madrl.errors import MadrlError
 from madrl.rollout import Rollout, Verdict
 from madrl.verifiers import load_verifier
 
@@ -14,7 +15,8 @@ AT_A_TIME = 64
 
 
 def rejected_references(problems: Sequence[Problem]) -> dict[str, Dropped]:
-    """Origin -> the drop, of every problem whose reference, boxed as a model would write it, is not CORRECT."""
+    """Origin -> the drop, of every problem whose reference, boxed as a model would write it, is not CORRECT. Raises
+    MadrlError when one cannot be judged here and now, which says nothing about the problem."""
     return asyncio.run(_rejected_references(problems))
 
 
@@ -28,6 +30,11 @@ async def _rejected_references(problems: Sequence[Problem]) -> dict[str, Dropped
             async with turns:
                 response = f"The answer is \\boxed{{{problem.ground_truth}}}."
                 verification = await verify(Rollout(response, problem.ground_truth))
+            if verification.verdict is Verdict.UNJUDGED and verification.reason != "bad_reference":
+                raise MadrlError(
+                    f"{problem.origin}: the reference {problem.ground_truth!r} could not be judged: "
+                    f"{verification.reason}. Run this again, with more memory or fewer other processes"
+                )
             if verification.verdict is not Verdict.CORRECT:
                 detail = f"{problem.ground_truth!r} is {verification.verdict}: {verification.reason}"
                 drops[problem.origin] = Dropped(problem.origin, problem.source_split, "reference_rejected", detail)

@@ -7,8 +7,8 @@ exiting.
 
 - A comparison that uses up its CPU time, runs out of memory or raises is the response's doing: INCORRECT.
 - A worker that dies otherwise is asked again, fresh. Dead a second time by its own doing (a segmentation fault, an
-  exit): INCORRECT; killed from outside (SIGKILL, as the kernel does when memory runs out, SIGTERM): UNJUDGED. The
-  workers' own memory limit keeps a response from reaching the former.
+  exit): INCORRECT; killed from outside (SIGKILL, as the kernel does when memory runs out, SIGTERM, SIGBUS): UNJUDGED.
+  The workers' own memory limit keeps a response from reaching the former.
 - Whatever happens while only the reference has been looked at is the reference's doing: UNJUDGED, remembered, so that a
   bad row costs one deadline. A full queue and too long a wait are UNJUDGED.
 """
@@ -50,12 +50,13 @@ MAX_WORKERS = 4
 MAX_WAITING = 16384
 MAX_WAIT_S = 300.0
 IDLE_S = 300.0
-"""After so long without work a worker ends; the next formula starts another, half a second."""
+"""After so long without work a worker ends; the next formula starts another, about a second."""
 
 REMEMBERED = 8192
 """Comparisons: the responses of a group repeat their answers, hanging ones too."""
 
-_FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGSTOP}
+_FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGBUS}
+"""SIGBUS: a library's page could not be read."""
 
 
 class Comparison(NamedTuple):

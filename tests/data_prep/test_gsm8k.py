@@ -147,7 +147,7 @@ def test_a_reference_that_the_verifier_rejects_is_dropped_and_reported(
 ) -> None:
     async def no_1001(rollout: Rollout) -> Any:
         verification = await load_verifier("math")(rollout)
-        return verification._replace(verdict=Verdict.UNJUDGED) if rollout.ground_truth == "1001" else verification
+        return verification._replace(verdict=Verdict.UNJUDGED, reason="bad_reference") if rollout.ground_truth == "1001" else verification
 
     monkeypatch.setattr(load_script("reference_answers"), "load_verifier", lambda spec: no_1001)
     assert prepare(write_source(tmp_path / "source", rows(20), []), tmp_path / "out") == 0

@@ -10,13 +10,17 @@ import (
 )
 
 func main() {
+	locked := make(chan bool)
 	for i := 0; i < 5000; i++ {
 		go func() {
 			runtime.LockOSThread()
+			locked <- true
 			time.Sleep(time.Minute)
 		}()
 		runtime.Gosched()
 	}
-	time.Sleep(300 * time.Millisecond)
+	for i := 0; i < 5000; i++ {
+		<-locked
+	}
 	fmt.Println("5000 threads")
 }

@@ -13,5 +13,5 @@ func main() {
 		var nothing map[string]int
 		nothing["x"] = 1
 	}()
-	time.Sleep(time.Second)
+	time.Sleep(time.Minute)
 }
