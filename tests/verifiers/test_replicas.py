@@ -29,7 +29,7 @@ async def test_when_all_are_left_alone_it_waits_for_the_first_to_return() -> Non
     soon.leave_alone(0.2)
     late.leave_alone(60)
     started = time.monotonic()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(300):
         assert (await next_replica([soon, late], avoid=soon)).url == "soon"
     assert time.monotonic() - started >= 0.2
 
@@ -39,9 +39,10 @@ async def test_when_all_are_left_alone_it_waits_for_the_first_to_return() -> Non
 )
 def test_the_nth_failure_in_a_row_doubles_the_pause_up_to_its_limit(failures: int, aside_s: float) -> None:
     replica = Replica("sick", failures=failures - 1)
+    before = time.monotonic()
     replica.failed("reset")
     assert replica.failures == failures
-    assert replica.aside_until - time.monotonic() == pytest.approx(aside_s, abs=0.1)
+    assert before + aside_s <= replica.aside_until <= time.monotonic() + aside_s
 
 
 def test_one_failure_that_hits_many_requests_counts_once() -> None:
