@@ -28,8 +28,8 @@ REFERENCE_READY = "reference_ready"
 """The first of two answers to a request: the reference is sound, what happens now is the response's doing."""
 
 LATE_IMPORTS = (("x^2+2x+1", "(x+1)^2"), (r"(-\infty,3]", r"x \le 3"), ("2,3", "x"))
-"""Two formulas each, at whose comparison sympy imports what it has left for later. Should an import fail in the middle of
-a response's comparison, math-verify would say that the two differ."""
+"""Two formulas each, at whose comparison sympy imports what it has left for later. Should an import fail in the middle
+of a response's comparison, math-verify would say that the two differ."""
 
 BAD_REFERENCE, OUT_OF_MEMORY, ERROR = "bad_reference", "out_of_memory", "error"
 """What a worker can say instead of true or false."""

@@ -127,14 +127,14 @@ def test_a_response_of_200_000_characters_takes_no_time(piece: str) -> None:
     response = (piece * (200_000 // len(piece) + 1))[:200_000]
     start = time.process_time()
     classified(response)
-    assert time.process_time() - start < 0.5  # a tenth of it measured
+    assert time.process_time() - start < 2.0  # 50 ms measured at most
 
 
 def test_random_letters_are_bounded_in_time_too() -> None:
     letters = "".join(random.Random(0).choices("abcdefghijklmnopqrstuvwxyz  ", k=200_000))
     start = time.process_time()
     assert classified(letters).category is None
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 2.0
 
 
 @pytest.mark.parametrize("split", ["train", "test"])

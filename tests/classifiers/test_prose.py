@@ -120,4 +120,4 @@ def test_takes_no_time_on_200_000_hostile_characters(piece: str) -> None:
     response = (piece * 200_000)[:200_000]
     start = time.process_time()
     prose(response)
-    assert time.process_time() - start < 0.25  # 20 ms measured at most
+    assert time.process_time() - start < 1.0  # 20 ms measured at most; quadratic time would take minutes

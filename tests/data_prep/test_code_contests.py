@@ -330,11 +330,11 @@ def test_a_run_that_is_stopped_leaves_the_old_output_and_the_next_goes_on(
         "code_contests.py", "--local_dataset_path", source, "--local_save_dir", tmp_path / "out"
     )
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while len(judge.judged) < 2 and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(stop)
-        _, error = process.communicate(timeout=30)
+        _, error = process.communicate(timeout=300)
     assert len(judge.judged) == 2  # of six: four verdicts were kept
     assert process.returncode == (130 if stop == signal.SIGINT else -stop)
     assert "Traceback" not in error

@@ -142,14 +142,22 @@ def test_the_hubs_dataset_gives_the_same_rows(
     assert [entry.keys() for entry in manifest["inputs"]] == [{"name", "split", "revision"}] * 2
 
 
+def unjudged_1001(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
+    """The math verifier, but it leaves the reference 1001 unjudged."""
+
+    async def verify(rollout: Rollout) -> Any:
+        verification = await load_verifier("math")(rollout)
+        if rollout.ground_truth == "1001":
+            verification = verification._replace(verdict=Verdict.UNJUDGED, reason=reason)
+        return verification
+
+    monkeypatch.setattr(load_script("reference_answers"), "load_verifier", lambda spec: verify)
+
+
 def test_a_reference_that_the_verifier_rejects_is_dropped_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def no_1001(rollout: Rollout) -> Any:
-        verification = await load_verifier("math")(rollout)
-        return verification._replace(verdict=Verdict.UNJUDGED, reason="bad_reference") if rollout.ground_truth == "1001" else verification
-
-    monkeypatch.setattr(load_script("reference_answers"), "load_verifier", lambda spec: no_1001)
+    unjudged_1001(monkeypatch, "bad_reference")
     assert prepare(write_source(tmp_path / "source", rows(20), []), tmp_path / "out") == 0
     assert "dropped: 1 rows, reference_rejected" in capsys.readouterr().out
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
@@ -157,6 +165,15 @@ def test_a_reference_that_the_verifier_rejects_is_dropped_and_reported(
     kept = [row["reward_model"]["ground_truth"] for split in SPLITS for row in read_rows(tmp_path / "out", split)]
     assert len(kept) == 19
     assert "1001" not in kept
+
+
+def test_a_reference_that_cannot_be_judged_now_is_no_bad_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unjudged_1001(monkeypatch, "worker_lost")
+    assert prepare(write_source(tmp_path / "source", rows(20), []), tmp_path / "out") == 2
+    assert "train.jsonl, line 2: the reference '1001' could not be judged: worker_lost" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "manifest.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_reading_a_hostile_answer_takes_no_time(name: str) -> None:
     start = time.thread_time()
     for reference in ("42", "x^2+1", "1,2", r"\text{even}"):
         decide(reference, HOSTILE[name])
-    assert time.thread_time() - start < 0.5
+    assert time.thread_time() - start < 2.0
 
 
 _LONG = 200_000
@@ -132,7 +132,7 @@ def test_no_pattern_of_ours_backtracks_without_end(text: str) -> None:
     start = time.thread_time()
     for reference in ("42", "x^2+1", "1,2", r"\text{even}"):
         decide(reference, text)
-    assert time.thread_time() - start < 0.5
+    assert time.thread_time() - start < 2.0
 
 
 def test_last_boxed_balances_braces_and_skips_escaped_ones() -> None:
