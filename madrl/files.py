@@ -3,7 +3,6 @@
 import fcntl
 import hashlib
 import json
-import math
 import os
 import platform
 import shutil
@@ -48,10 +47,13 @@ def locked(path: str | Path, busy: str) -> Iterator[None]:
 
 @contextmanager
 def waited_for(
-    path: str | Path, busy: str, patience_s: float = math.inf, waiting: Callable[[], None] = lambda: None
+    path: str | Path,
+    busy: str = "",
+    gives_up: Callable[[], bool] = lambda: False,
+    waiting: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
-    """``locked``, tried for ``patience_s`` before it raises MadrlError; ``waiting`` is called once, before the wait."""
-    deadline = time.monotonic() + patience_s
+    """``locked``, tried until ``gives_up`` says so, when it raises MadrlError; ``waiting`` is called once, before the
+    wait."""
     told = False
     with ExitStack() as stack:
         while True:
@@ -59,7 +61,7 @@ def waited_for(
                 stack.enter_context(locked(path, busy))
                 break
             except MadrlError:
-                if time.monotonic() > deadline:
+                if gives_up():
                     raise
                 if not told:
                     waiting()

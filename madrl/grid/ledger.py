@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import platform
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -102,7 +103,13 @@ class Ledger:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the cell's lock, child processes with it. Raises MadrlError when others do."""
-        with waited_for(self.lock, f"{self.root.name} is being run by another process", PROBED_S):
+        deadline = time.monotonic() + PROBED_S
+
+        def gives_up() -> bool:
+            # A look holds it shared, and for as long as whoever looks is kept from going on.
+            return self.is_held() and time.monotonic() > deadline
+
+        with waited_for(self.lock, f"{self.root.name} is being run by another process", gives_up):
             yield
 
     def is_held(self) -> bool:

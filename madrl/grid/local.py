@@ -6,6 +6,7 @@ take theirs. A cell is started at most once by one call, so that one that fails 
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,7 +17,8 @@ from madrl.files import locked, waited_for
 from madrl.grid.identity import Identity, builds_miniature, data_folder
 from madrl.grid.ledger import Ledger, Standing, State, standing_of, standings_of
 from madrl.grid.plan import RECIPES, Plan
-from madrl.grid.supervise import NOT_RUN, last_line, told_to_stop
+from madrl.grid.supervise import NOT_RUN, last_line
+from madrl.signals import told_to_stop
 
 POLL_S = 0.5
 CLAIM_S = 60.0
@@ -42,7 +44,7 @@ def prepare(plan: Plan, tasks: Sequence[str]) -> None:
         own = {"TASK": task, "PROFILE": plan.profile, "DATA": str(data_folder(plan, task))}
         own["MINIATURE"] = str(plan.out / "models" / task) if builds_miniature(plan, task) else ""
         own["RUN"] = str(plan.folder / "shared" / task)
-        with waited_for(plan.folder / "preparing", ""):
+        with waited_for(plan.folder / "preparing"):
             # The stages hold the lock as well, so that a grid that is killed now does not let another one in.
             done = subprocess.run(["bash", str(SHARED)], env=os.environ | own, close_fds=False, check=False)
         if done.returncode:
@@ -57,7 +59,7 @@ def run(plan: Plan, identities: Sequence[Identity], slots: int) -> None:
     when cells failed or were not run."""
     started: dict[str, subprocess.Popen[bytes]] = {}
     reported: set[str] = set()
-    with told_to_stop() as told:
+    with told_to_stop(signal.SIGTERM, signal.SIGINT) as told:
         while not told:
             for name, child in started.items():
                 if child.poll() is not None and name not in reported:

@@ -18,9 +18,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from madrl.errors import MadrlError
@@ -28,6 +27,7 @@ from madrl.grid.cells import Cell
 from madrl.grid.identity import check_unchanged
 from madrl.grid.ledger import Ledger, State, state_of
 from madrl.grid.plan import RECIPE, Plan, load_plan, plan_of
+from madrl.signals import told_to_stop
 
 INTERRUPTED = 75
 """EX_TEMPFAIL: the cell goes on when it is started again."""
@@ -88,7 +88,7 @@ def supervise(out: Path, run_name: str) -> int:
 
 def _run(ledger: Ledger, command: Sequence[str], variables: dict[str, str]) -> int:
     offset = ledger.log.stat().st_size if ledger.log.exists() else 0
-    with told_to_stop() as told, ledger.log.open("ab") as log:
+    with told_to_stop(signal.SIGTERM, signal.SIGINT) as told, ledger.log.open("ab") as log:
         ledger.record("started", pid=os.getpid())
         try:
             child = subprocess.Popen(
@@ -124,27 +124,12 @@ def _killed_by(exit_code: int) -> signal.Signals | None:
     return signal.Signals(number) if number in KILLS else None
 
 
-@contextlib.contextmanager
-def told_to_stop() -> Iterator[list[signal.Signals]]:
-    """Yields a list that gains each SIGTERM and SIGINT in place of its effect."""
-    told: list[signal.Signals] = []
-
-    def tell(number: int, frame: FrameType | None) -> None:
-        told.append(signal.Signals(number))
-
-    before = {number: signal.signal(number, tell) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield told
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _end_with(parent: int) -> Callable[[], None]:
     """What makes a child get SIGTERM when ``parent`` dies, also when that happened before it asked."""
     libc: Any = ctypes.CDLL(None, use_errno=True)
 
     def ask() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # ours would only note it, and the exec forget it
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)

@@ -193,7 +193,7 @@ def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[None]:
         f"{run.root} waits for its turn: another training runs on this machine with a Ray of its own. To train several "
         "at once, start Ray here (ray start --head) and name it in RAY_ADDRESS"
     )
-    with waited_for(OWN_RAY_LOCK, "", waiting=lambda: print(notice, flush=True)):
+    with waited_for(OWN_RAY_LOCK, waiting=lambda: print(notice, flush=True)):
         yield
 
 

@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from madrl.errors import MadrlError
+from madrl.signals import told_to_stop
 
 CPU_ENVIRONMENT = {
     # veRL's plug-in variables: our platform, for a trainer that was written for "cuda".
@@ -32,6 +33,11 @@ COMMON_ENVIRONMENT = {
     "HYDRA_FULL_ERROR": "1",
     "RAY_DEDUP_LOGS": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
+    # Their own 30 s and 3 s are too little where the processes of a start wait for a core.
+    "RAY_agent_register_timeout_ms": "300000",
+    "RAY_worker_register_timeout_seconds": "300",
+    "TQ_STORAGE_HANDSHAKE_TIMEOUT": "300",
+    "TQ_STORAGE_HANDSHAKE_MAX_RETRIES": "300",
     "PYTHONUNBUFFERED": "1",
 }
 
@@ -69,18 +75,21 @@ def run_logged(
     log.parent.mkdir(parents=True, exist_ok=True)
     variables = os.environ | COMMON_ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {}) | dict(environment)
     offset = log.stat().st_size if log.exists() else 0
-    with log.open("ab") as file:
-        child = subprocess.Popen(
-            command, stdout=file, stderr=subprocess.STDOUT, env=variables, close_fds=False, start_new_session=True
-        )
-    try:
-        with _terminable():
-            while child.poll() is None:
+    # Noted from before the start until nothing is left: at no moment does a SIGTERM leave a child behind.
+    with told_to_stop(signal.SIGTERM) as told:
+        with log.open("ab") as file:
+            child = subprocess.Popen(
+                command, stdout=file, stderr=subprocess.STDOUT, env=variables, close_fds=False, start_new_session=True
+            )
+        try:
+            while child.poll() is None and not told:
                 time.sleep(POLL_S)
                 on_poll()
             on_poll()
-    finally:
-        _stop(child)
+        finally:
+            _stop(child)
+    if told:
+        raise SystemExit(128 + told[0].value)
     if child.returncode != 0:
         with log.open("rb") as file:
             file.seek(offset)
@@ -110,17 +119,3 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
 def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, number)
-
-
-@contextlib.contextmanager
-def _terminable() -> Iterator[None]:
-    """Turn SIGTERM into an exit that runs the clean-up, as SIGINT already is."""
-
-    def leave(number: int, frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -1,5 +1,6 @@
 """A user's own classifier and a group loop with a session that raises, for runs of the real trainer."""
 
+import asyncio
 import os
 import zlib
 from pathlib import Path
@@ -23,7 +24,14 @@ def classify_by_checksum(rollout: Rollout) -> Classification:
 
 
 class FlakyWorker(GroupAgentLoopWorker):
-    """Raises before the response reaches the reward stage."""
+    """Raises before the response reaches the reward stage; begins no step after HELD_AFTER, where that is set."""
+
+    async def _run_prompt(
+        self, prompt: dict[str, Any], sampling_params: dict[str, Any], trajectory: dict[str, Any], trace: bool = False
+    ) -> None:
+        if int(trajectory["step"]) > int(os.environ.get("HELD_AFTER", trajectory["step"])):
+            await asyncio.sleep(3600)  # until somebody kills us
+        await super()._run_prompt(prompt, sampling_params, trajectory, trace)
 
     async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
         if kwargs["session_id"] == FAILING_SESSION and kwargs["index"] % 2 == 0 and not validate:

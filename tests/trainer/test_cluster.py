@@ -10,6 +10,7 @@ import pytest
 
 from madrl.errors import MadrlError
 from madrl.trainer.cluster import on_gpu_node
+from madrl.trainer.process import COMMON_ENVIRONMENT
 
 CLUSTER = """
 import ray, sys
@@ -22,6 +23,7 @@ sys.stdin.read()
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     environment = os.environ | {"RAY_AUTH_MODE": "disabled"}  # ours alone, and it ends with the test
+    environment |= {name: value for name, value in COMMON_ENVIRONMENT.items() if name.startswith("RAY_")}
     command = [sys.executable, "-c", CLUSTER]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from madrl.trainer.judging import JUDGE_WINDOW_S, PromptGroup, Scored
+from madrl.trainer import judging
+from madrl.trainer.judging import PromptGroup, Scored
 
 
 class Recorder:
@@ -47,7 +48,8 @@ async def test_an_early_response_is_judged_while_its_sibling_is_still_being_gene
     calls = Recorder()
     group = calls.group(2)
     early = asyncio.create_task(group.submit(0, "early"))
-    await asyncio.sleep(5 * JUDGE_WINDOW_S)
+    while not calls.judged:
+        await asyncio.sleep(0.01)
     assert calls.judged == [["early"]]
     assert not calls.scored
     late = await group.submit(1, "late")
@@ -66,15 +68,36 @@ async def test_a_session_that_fails_releases_its_siblings_and_the_group_is_the_r
     assert results == [("r0", "judged r0", 2), ("r2", "judged r2", 2)]
 
 
-async def test_waiting_for_siblings_is_not_counted_as_reward_time() -> None:
+class Clock:
+    """In place of the module time: goes on when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def time(self) -> float:
+        return self.now
+
+    perf_counter = time
+
+
+async def test_waiting_for_siblings_is_not_counted_as_reward_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(judging, "time", clock)
     calls = Recorder()
-    group = calls.group(2)
+
+    async def judge(responses: Sequence[str]) -> list[str]:
+        clock.now += 2
+        return await calls.judge(responses)
+
+    group: PromptGroup[str, str] = PromptGroup(2, judge, calls.score)
     early = asyncio.create_task(group.submit(0, "early"))
-    await asyncio.sleep(0.3)
+    while not calls.judged:
+        await asyncio.sleep(0.01)
+    clock.now += 30
     await group.submit(1, "late")
     timing = (await early).timing
-    assert timing.group_wait_s > 0.2
-    assert timing.judge_s + timing.score_s < 0.1
+    # Its own judgment 2, 30 for the sibling's response, 2 for that one's judgment.
+    assert (timing.judge_s, timing.group_wait_s, timing.score_s) == (2, 32, 0)
 
 
 async def test_a_response_that_cannot_be_judged_fails_alone_and_the_group_is_the_rest() -> None:

@@ -1,6 +1,7 @@
 """The run folder: who may write to it, what it remembers, and what stops a run from being mixed with another."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from madrl.trainer.compose import compose
 from madrl.trainer.launch import _claim, _one_of_its_own, train
 from madrl.trainer.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
 from madrl.trainer.progress import progress_of
+
+DEADLINE_S = 300.0
 
 
 def overrides(run: Path, *more: str) -> list[str]:
@@ -70,9 +73,14 @@ def test_trainings_with_a_ray_of_their_own_take_turns(
             pass  # a cluster that runs already gives every job a number of its own
         other = threading.Thread(target=train_another)
         other.start()
-        assert not began.wait(0.5)
-        assert "waits for its turn" in capsys.readouterr().out
-    other.join(20)
+        said = ""
+        deadline = time.monotonic() + DEADLINE_S
+        while "waits for its turn" not in said:
+            assert time.monotonic() < deadline, "it did not say that it waits"
+            time.sleep(0.05)
+            said += capsys.readouterr().out
+        assert not began.is_set()
+    other.join(DEADLINE_S)
     assert began.is_set()
 
 
@@ -84,16 +92,22 @@ from pathlib import Path
 from madrl.files import locked
 from madrl.trainer.process import run_logged
 with locked({str(lock)!r}, "busy"):
-    run_logged(["sh", "-c", "touch {started}; sleep 4"], Path({str(tmp_path)!r}) / "log", {{}}, cpu=True)
+    run_logged(
+        ["sh", "-c", "echo $$ >{started}.new; mv {started}.new {started}; exec sleep 1000"],
+        Path({str(tmp_path)!r}) / "log", {{}}, cpu=True,
+    )
 """
     process = subprocess.Popen([sys.executable, "-c", launcher])
     while not started.exists():
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    with pytest.raises(MadrlError, match="busy"), locked(lock, "busy"):
-        pass
-    deadline = time.monotonic() + 20
+    try:
+        with pytest.raises(MadrlError, match="busy"), locked(lock, "busy"):
+            pass
+    finally:
+        os.kill(int(started.read_text()), signal.SIGKILL)
+    deadline = time.monotonic() + DEADLINE_S
     while True:
         try:
             with locked(lock, "busy"):
@@ -142,12 +156,38 @@ run_logged(["sh", "-c", "sleep 1000 & echo $! > {tmp_path}/pid; wait"], Path({st
     while not pid_file.exists() or not pid_file.read_text().strip():
         time.sleep(0.05)
     process.terminate()
-    assert process.wait(30) == 128 + signal.SIGTERM
-    grandchild = Path("/proc") / pid_file.read_text().strip()
-    deadline = time.monotonic() + 10
-    while grandchild.exists() and "Z (" not in (grandchild / "status").read_text():
+    assert process.wait(DEADLINE_S) == 128 + signal.SIGTERM
+    deadline = time.monotonic() + DEADLINE_S
+    while lives(pid_file.read_text().strip()):
         assert time.monotonic() < deadline, "a grandchild is still alive"
         time.sleep(0.1)
+
+
+def lives(pid: str) -> bool:
+    try:
+        return "Z (" not in (Path("/proc") / pid / "status").read_text()
+    except OSError:  # it may go between any two looks
+        return False
+
+
+def test_a_sigterm_that_comes_while_the_trainer_is_started_ends_it_as_well(tmp_path: Path) -> None:
+    code = f"""
+import os, signal, subprocess
+from pathlib import Path
+from madrl.trainer import process
+
+class Told(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        Path({str(tmp_path)!r}, "pid").write_text(str(self.pid))
+        os.kill(os.getpid(), signal.SIGTERM)
+
+process.subprocess.Popen = Told
+process.run_logged(["sleep", "1000"], Path({str(tmp_path)!r}) / "log", {{}}, cpu=True)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode == 128 + signal.SIGTERM
+    assert not lives((tmp_path / "pid").read_text())
 
 
 def test_the_cpu_environment_is_set_for_a_cpu_and_not_for_a_gpu(tmp_path: Path) -> None:

@@ -18,9 +18,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from madrl.errors import MadrlError
 from madrl.evaluation.report import report_run
 from madrl.evaluation.score import run_settings
-from madrl.files import read_jsonl
+from madrl.files import locked, read_jsonl
 from madrl.frequency import category_indices
 from madrl.miniature.tiny_model import build_model, build_tokenizer, save
 from madrl.reward import score_group
@@ -32,7 +33,7 @@ pytestmark = [pytest.mark.verl, pytest.mark.slow]
 REPOSITORY = Path(__file__).parents[2]
 STEPS, PROMPTS, GROUP = 4, 4, 4
 CHECKPOINT = 2
-START_TIMEOUT_S = 400
+START_TIMEOUT_S = 1500
 
 
 class Trainings:
@@ -47,7 +48,7 @@ class Trainings:
         tokenizer = build_tokenizer(prompts, 800)
         save(tokenizer, build_model(tokenizer, hidden_size=32, layers=1, seed=0), self.model)
 
-    def start(self, name: str) -> subprocess.Popen[str]:
+    def start(self, name: str, **variables: str) -> subprocess.Popen[str]:
         overrides = {
             "task": "synthetic_closed",
             "profile": "tiny",
@@ -74,7 +75,7 @@ class Trainings:
         }
         command = [sys.executable, "-m", "madrl.cli", "train", *(f"{key}={value}" for key, value in overrides.items())]
         pids = self.folder / f"{name}.pids"
-        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "CLASSIFIER_PIDS": str(pids)}
+        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "CLASSIFIER_PIDS": str(pids)} | variables
         return subprocess.Popen(command, cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True)
 
     def run(self, name: str) -> RunFolder:
@@ -98,10 +99,10 @@ def undisturbed(trainings: Trainings) -> RunFolder:
 @pytest.fixture(scope="module")
 def resumed(trainings: Trainings) -> RunFolder:
     """Killed after its checkpoint, with everything that it had started, and run again."""
-    process = trainings.start("resumed")
+    process = trainings.start("resumed", HELD_AFTER=str(CHECKPOINT))
     run = RunFolder(trainings.folder / "resumed")
     deadline = time.monotonic() + START_TIMEOUT_S
-    while run.checkpoint_step() < CHECKPOINT:
+    while not checkpointed(run):
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < deadline, "no checkpoint in time"
         time.sleep(0.05)
@@ -110,11 +111,30 @@ def resumed(trainings: Trainings) -> RunFolder:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     process.communicate()
-    assert max(run.history(), default=0) < STEPS, "killed too late to show anything"
-    while processes_of(run):  # Ray's own processes end when the driver is gone
+    assert max(run.history()) == CHECKPOINT
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while processes_of(run) or is_locked(run):  # Ray's own processes end when the driver is gone
         assert time.monotonic() < deadline
         time.sleep(0.2)
     return trainings.run("resumed")
+
+
+def checkpointed(run: RunFolder) -> bool:
+    """Whether nothing of the step with the checkpoint is still to be written: its metrics and dumps come after it."""
+    dump = run.rollouts / f"{CHECKPOINT}.jsonl"
+    with contextlib.suppress(MadrlError):  # veRL has just opened a file
+        if run.checkpoint_step() == CHECKPOINT in run.history() and dump.exists():
+            return len(read_jsonl(dump)) == PROMPTS * GROUP
+    return False
+
+
+def is_locked(run: RunFolder) -> bool:
+    """A process that is just ending has no command line any more, and may still hold the lock."""
+    try:
+        with locked(run.lock, ""):
+            return False
+    except MadrlError:
+        return True
 
 
 def processes_of(run: RunFolder) -> list[int]:
@@ -247,7 +267,7 @@ def test_the_sft_trainer_finetunes_the_miniature_and_leaves_a_model(trainings: T
 
 def test_a_finished_run_is_not_trained_again(trainings: Trainings, undisturbed: RunFolder) -> None:
     process = trainings.start("undisturbed")
-    assert process.wait(120) == 0
+    assert process.wait(START_TIMEOUT_S) == 0
     assert len(json.loads(undisturbed.facts.read_text())["attempts"]) == 1
 
 
