@@ -86,12 +86,14 @@ class SlotGroup:
         """No process is left in it."""
         return not any((path / "cgroup.procs").read_text() for path in self.directories.values())
 
-    def kill(self, timeout_s: float = 5.0) -> None:
+    def kill(self, timeout_s: float = 60.0) -> None:
         """Kill what is left in it and wait until it is gone."""
         deadline = time.monotonic() + timeout_s
-        while not self.is_empty() and time.monotonic() < deadline:
+        while not self.is_empty():
             for path in self.directories.values():
                 _kill(path)
+            if time.monotonic() > deadline:
+                return
             time.sleep(0.01)
 
 

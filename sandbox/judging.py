@@ -322,6 +322,7 @@ def _write_artifact(folder: Path, files: dict[str, bytes]) -> None:
             file.chmod(0o555)
         for directory, _, _ in os.walk(making):
             os.chmod(directory, 0o755)  # noqa: PTH101
+        shutil.rmtree(folder, ignore_errors=True)  # of a worker that died before it could tell
         making.rename(folder)
     finally:
         shutil.rmtree(making, ignore_errors=True)

@@ -359,10 +359,20 @@ struct thread {
 #define MAX_THREADS 256
 #define LOOK_US 100000u
 
+/* For how long this process has waited for a core in its life, in ns. */
+static uint64_t own_wait(void) {
+  char text[128];
+  unsigned long long ran, waited;
+  return read_at(proc_fd, "self/schedstat", text, sizeof text) && sscanf(text, "%llu %llu", &ran, &waited) == 2 ? waited : 0;
+}
+
 /* For how much of the time since the last look, in microseconds, a thread in the sandbox was ready to run and had no core,
  * by the kernel's own count: nothing that a program does on a machine with free cores makes it grow faster than its CPU
- * time. 0 where the kernel does not count (CONFIG_SCHED_INFO). */
-static uint64_t waited_for_a_core_us(struct thread *seen, int *n_seen, uint64_t since_us) {
+ * time. 0 where the kernel does not count (CONFIG_SCHED_INFO).
+ *
+ * `own`: for how much of it, in ns, this process waited itself. What then waited beside it may still do so now, and is not
+ * in its count yet. */
+static uint64_t waited_for_a_core_us(struct thread *seen, int *n_seen, uint64_t since_us, uint64_t own) {
   static struct thread now[MAX_THREADS];
   uint64_t since = since_us * 1000u, longest = 0;
   int n = 0, all_the_time = 0, fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -396,6 +406,11 @@ static uint64_t waited_for_a_core_us(struct thread *seen, int *n_seen, uint64_t 
     if (tasks) closedir(tasks);
   }
   if (list) closedir(list);
+  if (!all_the_time && longest < own) {
+    longest = own < since ? own : since;
+    for (int i = 0; i < n; i++)
+      if (now[i].ready) now[i].credit += longest; /* or it would count once more when it is over */
+  }
   memcpy(seen, now, (size_t)n * sizeof *now);
   *n_seen = n;
   return (all_the_time ? since : longest) / 1000u;
@@ -539,6 +554,7 @@ static int watch(const struct request *q, struct started *p, uint64_t start, str
   uint64_t tick = start + q->tick_ms * 1000ull, looked = start, excused_us = 0, t = start;
   static struct thread threads[MAX_THREADS];
   int host_gone = 0, n_threads = 0;
+  uint64_t own = own_wait();
   p->cpu_mark = 0;
   while (!r->flags && !host_gone) {
     int n = poll(watched, 5, tick > t ? (int)((tick - t + 999) / 1000) : 0);
@@ -554,7 +570,9 @@ static int watch(const struct request *q, struct started *p, uint64_t start, str
     r->flags |= over_a_limit(q, p->cpu_before_us, &p->cpu_mark);
     tick = t + q->tick_ms * 1000ull;
     if (r->flags || t < looked + LOOK_US) continue; /* most programs have ended before they need a look at their threads */
-    excused_us += waited_for_a_core_us(threads, &n_threads, t - looked);
+    uint64_t own_before = own;
+    own = own_wait();
+    excused_us += waited_for_a_core_us(threads, &n_threads, t - looked, own - own_before);
     looked = t;
     if (t - start >= excused_us + q->wall_ms * 1000ull) r->flags |= WALL;
     else if (t - start >= q->patience_ms * 1000ull) r->flags |= 2 * excused_us > t - start ? STARVED : WALL;

@@ -1,10 +1,13 @@
 """A machine that gives programs too little CPU time: slow, but never a wrong answer."""
 
 import os
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 pytestmark = pytest.mark.sandbox
@@ -22,7 +25,7 @@ SLEEP = "import time\ntime.sleep(60)"
 
 
 @pytest.fixture
-def starved(own_service: Callable[..., Any]) -> Callable[[int], Any]:
+def starved(own_service: Callable[..., Any]) -> Callable[..., Any]:
     """A service whose programs get so many thousandths of one core together."""
     service = own_service()
     folders = [Path(folder) for folder, _, _ in os.walk("/sys/fs/cgroup")]
@@ -31,10 +34,14 @@ def starved(own_service: Callable[..., Any]) -> Callable[[int], Any]:
     if not files:
         pytest.skip("CPU bandwidth cannot be limited here: no CPU controller, or not as this user")
 
-    def start(thousandths: int) -> Any:
+    def start(thousandths: int, period_us: int = 100_000) -> Any:
+        quota_us = period_us * thousandths // 1000
         for file in files:
-            quota = 100 * thousandths
-            file.write_text(str(quota) if file.name == "cpu.cfs_quota_us" else f"{quota} 100000")
+            if file.name == "cpu.cfs_quota_us":
+                file.with_name("cpu.cfs_period_us").write_text(str(period_us))
+                file.write_text(str(quota_us))
+            else:
+                file.write_text(f"{quota_us} {period_us}")
         return service
 
     return start
@@ -49,14 +56,29 @@ def judged(service: Any, *codes: str, **fields: Any) -> dict[str, Any]:
     return answer
 
 
-def test_waiting_for_a_core_does_not_count_as_time(starved: Callable[[int], Any]) -> None:
+def test_waiting_for_a_core_does_not_count_as_time(starved: Callable[..., Any]) -> None:
     """What takes 0.28 s of CPU time takes 5 s here."""
     answer = judged(starved(56), SPIN.format(cpu_s=0.28))
     assert answer["verdict"] == "AC", answer
     assert answer["tests"][0]["wall_s"] > WALL_LIMIT_S
 
 
-def test_the_limits_of_a_starved_program_are_the_same(starved: Callable[[int], Any]) -> None:
+def test_a_wait_that_goes_on_when_the_runner_runs_again_does_not_count_either(starved: Callable[..., Any]) -> None:
+    """Nobody gets a core for 4.5 s, several times; then either of the two may be the first."""
+    service = starved(10_000, 1_000_000)
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(4):
+            answer = pool.submit(judged, service, SPIN.format(cpu_s=0.28))
+            while httpx.get(f"{service.url}/health", timeout=300).json()["busy"] == 0 and not answer.done():
+                time.sleep(0.005)
+            time.sleep(0.2)
+            starved(1, 1_000_000)
+            time.sleep(4.5)
+            starved(10_000, 1_000_000)
+            assert answer.result(300)["verdict"] == "AC", answer.result()
+
+
+def test_the_limits_of_a_starved_program_are_the_same(starved: Callable[..., Any]) -> None:
     answer = judged(starved(100), SPIN.format(cpu_s=4), SLEEP, stop_on_first_failure=False)
     busy, asleep = answer["tests"]
     assert (busy["verdict"], asleep["verdict"]) == ("TLE", "TLE"), answer
@@ -64,12 +86,12 @@ def test_the_limits_of_a_starved_program_are_the_same(starved: Callable[[int], A
     assert max(busy["wall_s"], asleep["wall_s"]) < PATIENCE_S, answer
 
 
-def test_a_program_that_gets_no_core_is_not_to_blame(starved: Callable[[int], Any]) -> None:
+def test_a_program_that_gets_no_core_is_not_to_blame(starved: Callable[..., Any]) -> None:
     answer = judged(starved(10), SPIN.format(cpu_s=0.19), time_limit_s=0.2)
     assert (answer["verdict"], answer["message"][:25]) == ("IE", "the machine is overloaded"), answer
 
 
-def test_a_failure_before_stays_one(starved: Callable[[int], Any]) -> None:
+def test_a_failure_before_stays_one(starved: Callable[..., Any]) -> None:
     answer = judged(
         starved(10), "print('wrong')", SPIN.format(cpu_s=0.19), time_limit_s=0.2, stop_on_first_failure=False
     )
