@@ -21,7 +21,7 @@ from madrl.grid.supervise import NOT_RUN, last_line
 from madrl.signals import told_to_stop
 
 POLL_S = 0.5
-CLAIM_S = 60.0
+CLAIM_S = 300.0
 """How long a cell's process may take to get the cell's lock: on a busy machine an interpreter starts slowly."""
 
 SHARED = RECIPES / "grid_shared.sh"
