@@ -1,6 +1,6 @@
 """The real service as a subprocess, run by root and by an unprivileged user, and what it must not leave behind.
 
-``service`` is parametrised over who runs it. Tests get everything from the fixture; nothing here is imported.
+``service`` is parametrised over who runs it. Tests get all they do with it from the fixture.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -33,8 +34,13 @@ REPOSITORY = Path(__file__).parents[1]
 UNPRIVILEGED = 61000 + os.getpid() % 3000
 """A user and group id that no account has, and that two runs of the tests at once do not share."""
 SLOTS = 2
-START_S, STOP_S, SETTLE_S = 180, 60, 60
+START_S, STOP_S, SETTLE_S = 180, 180, 60
 """Seconds to wait for /health (a first start builds caches), for an exit after SIGTERM, and for the dust to settle."""
+ANSWER_S = 300
+"""Seconds that a request may take."""
+TRIES = 5
+OVERLOADED = "the machine is overloaded"
+"""How the message of an IE begins that says nothing about the service."""
 FD_TOLERANCE = 4
 COMPILED = re.compile(r"/[0-9a-f]{32}$")
 """The folder of a compiled program, which the service keeps."""
@@ -46,6 +52,11 @@ WARM_UP = {
     "javascript": "console.log('ready')",
 }
 """A right answer in each language, so that what a service starts once and keeps is there before anything is counted."""
+HELD = """import ctypes, os, time
+ctypes.CDLL(None).prctl(15, b'held')
+while not os.path.exists('/box/go'): time.sleep(0.02)
+print('done')
+"""
 
 
 @dataclass(frozen=True)
@@ -102,8 +113,11 @@ class Service:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.client = httpx.Client(base_url=self.url, timeout=120, trust_env=False)
+        limits = httpx.Limits(max_keepalive_connections=0)  # both ends would close an idle one at the same time
+        self.client = httpx.Client(base_url=self.url, timeout=ANSWER_S, limits=limits, trust_env=False)
         """Kept: making one costs more than most requests."""
+        self.run_folder = Path()
+        """Of the running service: where it keeps compiled programs."""
         self.process: subprocess.Popen[bytes] | None = None
         self.idle: Traces | None = None
         for folder in (self.state, base / "tmp", base / "home"):
@@ -149,6 +163,7 @@ class Service:
                 self.kill()
                 pytest.fail(f"the service did not start (exit {self.process.returncode}):\n{self.tail()}")
             time.sleep(0.1)
+        self.run_folder = Path(self.get("/health").json()["run_folder"])
 
     def healthy(self) -> bool:
         """GET /health answers 200."""
@@ -192,25 +207,74 @@ class Service:
         """GET a path."""
         return self.client.get(path)
 
-    def judge(self, **fields: Any) -> dict[str, Any]:
-        """POST /judge; anything but 200 fails the test."""
-        return self._post("/judge", fields)
+    def judge(self, *, retry: bool = True, **fields: Any) -> dict[str, Any]:
+        """POST /judge; anything but 200 fails the test. ``retry``: ask again when the machine was overloaded."""
+        return self._post("/judge", fields, retry)
 
-    def run_code(self, **fields: Any) -> dict[str, Any]:
-        """POST /run_code; anything but 200 fails the test."""
-        return self._post("/run_code", fields)
+    def run_code(self, *, retry: bool = True, **fields: Any) -> dict[str, Any]:
+        """POST /run_code; anything but 200 fails the test. ``retry``: ask again then and on 504."""
+        return self._post("/run_code", fields, retry)
 
-    def _post(self, path: str, fields: dict[str, Any]) -> dict[str, Any]:
+    def _post(self, path: str, fields: dict[str, Any], retry: bool) -> dict[str, Any]:
         # json.dumps and not httpx's own, which cannot send a lone surrogate; JSON can carry one.
         body, kind = json.dumps(fields), {"content-type": "application/json"}
-        response = self.client.post(path, content=body, headers=kind)
-        assert response.status_code == 200, f"{path} answered {response.status_code}: {response.text[:3000]}"
-        answer: dict[str, Any] = response.json()
-        return answer
+        for left in reversed(range(TRIES if retry else 1)):
+            response = self.client.post(path, content=body, headers=kind)
+            if response.status_code == 504 and left:
+                time.sleep(TRIES - left)
+                continue
+            assert response.status_code == 200, f"{path} answered {response.status_code}: {response.text[:3000]}"
+            answer: dict[str, Any] = response.json()
+            if not left or not answer["message"].startswith(OVERLOADED):
+                return answer
+        raise AssertionError("unreachable")
+
+    def held(self) -> str:
+        """A Python program that prints ``done`` when it is let go; another each time, so that each is compiled."""
+        return f"{HELD}# {os.urandom(8).hex()}"
+
+    def holds(self) -> int:
+        """How many of those run."""
+        return self.count("held")
+
+    @contextlib.contextmanager
+    def letting_go(self, once: Callable[[], bool] = lambda: True) -> Iterator[None]:
+        """Let them go during the block, as soon as ``once`` has held; those too that are compiled later."""
+        over = threading.Event()
+
+        def work() -> None:
+            begun = False
+            while not over.wait(0.05):
+                begun = begun or once()
+                with contextlib.suppress(OSError):  # the folder goes with the service
+                    for main in self.run_folder.glob("*/main.py") if begun else ():
+                        if main.read_bytes().startswith(HELD.encode()):
+                            (main.parent / "go").touch()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def count(self, name: str) -> int:
+        """How many of its processes have this name."""
+        count = 0
+        for process in self.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                count += process.name() == name
+        return count
 
     def judges_correctly(self, language: str) -> None:
         """Every slot accepts a right answer."""
-        fields = {"language": language, "code": WARM_UP[language], "tests": [{"output": "ready"}], "time_limit_s": 10}
+        fields: dict[str, Any] = {
+            "language": language,
+            "code": WARM_UP[language],
+            "tests": [{"output": "ready"}],
+            "time_limit_s": 10,
+        }
         with ThreadPoolExecutor(SLOTS) as pool:
             answers = list(pool.map(lambda _: self.judge(**fields), range(SLOTS)))
         assert [answer["verdict"] for answer in answers] == ["AC"] * SLOTS, answers
@@ -358,9 +422,13 @@ def service(request: pytest.FixtureRequest) -> Iterator[Service]:
             yield running
             assert running.stop() == 0, running.tail()
             deadline = time.monotonic() + SETTLE_S
-            while (left := running.processes()) and time.monotonic() < deadline:
+            while True:
+                is_last = time.monotonic() > deadline  # before the look
+                if not (left := running.processes()):
+                    break
+                if is_last:
+                    pytest.fail(f"the stopped service left {left}")
                 time.sleep(0.05)
-            assert not left, f"the stopped service left {left}"
         finally:
             running.kill_if_running()
     finally:

@@ -22,7 +22,7 @@ def slot() -> Iterator[cgroups.SlotGroup]:
         pytest.skip(str(error))
     yield groups.add_slot()
     groups.remove()
-    assert not [path for base in groups.bases.values() for path in base.parent.glob(f"{base.name}*")]
+    assert not [base for base in groups.bases.values() if base.exists()]
 
 
 def _run_inside(slot: cgroups.SlotGroup, code: str) -> subprocess.Popen[bytes]:
@@ -57,7 +57,7 @@ def test_processes_are_bounded(slot: cgroups.SlotGroup) -> None:
 def test_what_is_left_is_killed(slot: cgroups.SlotGroup) -> None:
     slot.limit(256 << 20, 50)
     process = _run_inside(slot, "import time\ntime.sleep(99)")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while slot.is_empty() and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not slot.is_empty()
@@ -71,7 +71,7 @@ def test_groups_of_dead_services_are_removed_with_what_is_left_in_them(slot: cgr
     parent = slot.directories["memory"].parent.parent
     stale = parent / f"{cgroups.NAME}-{dead.pid}"
     (stale / "slot-0").mkdir(parents=True)
-    left = subprocess.Popen(["sleep", "30"])
+    left = subprocess.Popen(["sleep", "600"])
     (stale / "slot-0" / "cgroup.procs").write_text(str(left.pid))
     cgroups._remove_stale(parent)
     assert left.wait() == -9

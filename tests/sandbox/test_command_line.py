@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
-from sample_programs import ADD
+from sandbox_service import START_S
 
 from sandbox.__main__ import parse
 from sandbox.settings import Protection
@@ -90,7 +89,7 @@ def test_a_missing_toolchain_is_named_and_the_others_are_served(own_service: Any
     process = subprocess.Popen(["unshare", "--mount", "sh", "-c", hide % port], cwd=ROOT, stderr=log)
     try:
         url = f"http://127.0.0.1:{port}"
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + START_S
         health: dict[str, Any] = {}
         while not health and time.monotonic() < deadline:
             with contextlib.suppress(httpx.TransportError):
@@ -98,40 +97,21 @@ def test_a_missing_toolchain_is_named_and_the_others_are_served(own_service: Any
             time.sleep(0.1)
         assert health["languages"] == {"python": True, "cpp": True, "java": False, "go": True, "javascript": True}
         assert re.search("apt-get install default-jdk-headless", health["missing"]["java"])
-        java = httpx.post(f"{url}/judge", json={"language": "java", "code": "", "tests": [{}]})
+        java = httpx.post(f"{url}/judge", json={"language": "java", "code": "", "tests": [{}]}, timeout=300)
         assert java.status_code == 503
         assert "default-jdk-headless" in java.text
-        entry = next(e for e in httpx.get(f"{url}/languages").json() if e["name"] == "java")
+        entry = next(e for e in httpx.get(f"{url}/languages", timeout=300).json() if e["name"] == "java")
         assert not entry["available"]
-        good = httpx.post(f"{url}/judge", json={"language": "python", "code": "", "tests": [{}]}, timeout=60)
+        good = httpx.post(f"{url}/judge", json={"language": "python", "code": "", "tests": [{}]}, timeout=300)
         assert good.json()["verdict"] == "AC"
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        process.wait(300)
     assert "sandbox: java: not served: javac is not installed" in (tmp_path / "log").read_text()
 
 
-@pytest.mark.skipif(not shutil.which("firejail"), reason="firejail is not installed")
-@pytest.mark.skipif(os.getuid() != 0, reason="firejail lets in root, and only users named in its configuration")
-def test_firejail_is_a_weaker_fallback_that_judges_all_the_same(own_service: Any) -> None:
+def test_firejail_is_below_the_protection_asked_for_by_default() -> None:
     assert "below --require portable" in _start_fails("--backend", "firejail")
-    service = own_service("--backend", "firejail", "--require", "weak")
-    health = service.get("/health").json()
-    assert (health["protection"], health["languages"]) == ("weak", dict.fromkeys(health["languages"], True))
-    for language, code in ADD.items():
-        tests = [{"input": f"{n} 2", "output": f"{n + 2}"} for n in range(3)]
-        assert service.judge(language=language, code=code, tests=tests, time_limit_s=5)["verdict"] == "AC"
-    assert service.judge(language="python", code="while True: pass", tests=[{}], time_limit_s=0.5)["verdict"] == "TLE"
-    probe = (
-        "import os, socket\nprint(os.getuid() > 0, os.path.exists('/root/.bashrc'))\n"
-        "try: socket.socket()\nexcept OSError: print('no network')\n"
-        "try: open('/usr/bin/x', 'w')\nexcept OSError: print('read-only')"
-    )
-    expected = "True False no network read-only"
-    assert service.judge(language="python", code=probe, tests=[{"output": expected}])["verdict"] == "AC"
-    killer = "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nwhile True: pass"
-    assert service.judge(language="python", code=killer, tests=[{}], time_limit_s=1)["verdict"] in ("RE", "TLE")
-    assert service.judge(language="python", code="print(1)", tests=[{"output": "1"}])["verdict"] == "AC"
 
 
 def test_a_body_above_the_limit_is_413_however_it_is_sent(own_service: Any) -> None:
@@ -142,7 +122,9 @@ def test_a_body_above_the_limit_is_413_however_it_is_sent(own_service: Any) -> N
         yield from (body[at : at + 65536] for at in range(0, len(body), 65536))
 
     for content in (body, pieces()):
-        answer = httpx.post(service.url + "/judge", content=content, headers={"content-type": "application/json"})
+        answer = httpx.post(
+            service.url + "/judge", content=content, headers={"content-type": "application/json"}, timeout=300
+        )
         assert answer.status_code == 413
         assert "--max-body-mb" in answer.text
     assert service.judge(language="python", code="", tests=[{}])["verdict"] == "AC"

