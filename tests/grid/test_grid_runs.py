@@ -1,11 +1,13 @@
 """Grids of real processes, killed for real: every cell runs to its end exactly once."""
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -335,6 +337,16 @@ def test_whoever_starts_a_cell_gets_its_lock_however_often_others_look(grid: Gri
     finally:
         looking.kill()
         looking.wait()
+
+
+def test_a_look_that_stands_still_is_waited_for(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = started(grid)
+    monkeypatch.setattr("madrl.grid.ledger.PROBED_S", 0.0)
+    with ledger.lock.open("a+") as look:
+        fcntl.flock(look, fcntl.LOCK_SH)
+        threading.Timer(0.5, lambda: fcntl.flock(look, fcntl.LOCK_UN)).start()
+        with ledger.held():
+            assert grid.states() == [State.RUNNING]
 
 
 def ledger_looked_at(ledger: Ledger) -> Callable[[], bool]:

@@ -44,6 +44,14 @@ def test_a_flood_is_given_up_in_bounded_time(unit: str) -> None:
     assert time.process_time() - started < 6
 
 
+def test_one_pause_of_the_interpreter_does_not_make_a_program_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full garbage collection counts as the parsers' CPU time. Here one comes before they first look at the clock."""
+    clock = iter([0.0])
+    monkeypatch.setattr(time, "thread_time", lambda: next(clock, 100.0))
+    assert source_language(f"{PYTHON * 200}# paused\n") == "python"
+    assert next(clock, None) is None
+
+
 def test_threads_agree() -> None:
     codes = [f"{PYTHON}# {i}\n" for i in range(40)]
     with ThreadPoolExecutor(8) as threads:
