@@ -12,8 +12,8 @@ for place in ("@repository@", "@repository@/sandbox/api.py", "@state@", os.path.
             got.append(root + place)
         except OSError:
             pass
-for folder, _, names in os.walk("/"):
-    if folder.startswith(("/proc", "/usr", "/lib", "/bin", "/sbin")):
-        continue
+for folder, folders, names in os.walk("/"):
+    if folder == "/":  # not the machine's own thousands of folders, which a cold disk takes longer to list than the time limit
+        folders[:] = set(folders) - {"proc", "usr", "lib", "lib32", "lib64", "bin", "sbin"}
     got += [f"{folder}/{name}" for name in names if name in ("api.py", "judging.py", "judge_service.py", "enter")]
 print(got or "contained")

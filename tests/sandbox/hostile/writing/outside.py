@@ -1,5 +1,6 @@
 # verdicts: AC
 # why: no folder but the two temporary ones takes a file, a folder, a link or a rename
+# time_limit_s: 2
 import os
 
 got = []
