@@ -36,6 +36,7 @@ def test_verls_client_sees_right_wrong_crashed_and_broken_programs(service: Any,
 
 def test_verls_client_sees_a_timeout(service: Any) -> None:
     pair = {name: texts[:1] for name, texts in PAIRS.items()}
+    service.run_code(language="cpp", code=SPIN["cpp"], run_timeout=0.1)  # compiled by now: one second is for its run
     assert _verl_results(service, SPIN["cpp"], "cpp", timeout=1, pairs=pair) == [-3]
 
 

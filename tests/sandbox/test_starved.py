@@ -100,5 +100,7 @@ def test_a_failure_before_stays_one(starved: Callable[..., Any]) -> None:
 
 def test_a_sleeper_is_out_of_time_even_where_the_client_waits_no_longer(own_service: Callable[..., Any]) -> None:
     """The wall limit of /run_code is then the client's patience."""
-    answer = own_service().run_code(language="python", code=SLEEP, compile_timeout=1, run_timeout=5)
+    service = own_service()
+    service.run_code(language="python", code=SLEEP, run_timeout=0.1)  # compiled by now
+    answer = service.run_code(language="python", code=SLEEP, compile_timeout=1, run_timeout=5)
     assert (answer["status"], answer["run_result"]["status"]) == ("Failed", "TimeLimitExceeded"), answer
