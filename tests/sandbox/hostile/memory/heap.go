@@ -1,6 +1,6 @@
 // verdicts: MLE
 // why: Go's runtime has no heap limit of its own
-// time_limit_s: 3
+// time_limit_s: 10
 package main
 
 func main() {

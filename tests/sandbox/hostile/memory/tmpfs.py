@@ -1,6 +1,6 @@
 # verdicts: AC MLE
 # why: memory in files: refused before twice the memory limit (the program says so and is right), or counted
-# time_limit_s: 2
+# time_limit_s: 10
 import os
 
 written = 0

@@ -1,6 +1,6 @@
 # verdicts: MLE
 # why: twenty children of 16 MB each, none above the limit of 64 MB by itself; the parent exits 0 with the right output
-# time_limit_s: 2
+# time_limit_s: 10
 import os
 import select
 

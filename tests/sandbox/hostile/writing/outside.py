@@ -1,11 +1,13 @@
 # verdicts: AC
 # why: no folder but the two temporary ones takes a file, a folder, a link or a rename
-# time_limit_s: 2
+# time_limit_s: 5
 import os
 
 got = []
 for folder, names, _ in os.walk("/"):
-    if folder.count("/") > 3 or folder.startswith(("/proc/", "/tmp", "/dev/shm")):
+    if folder.count("/") == 3:  # not thousands of folders more, which take long to list from a cold disk
+        names.clear()
+    if folder.startswith(("/proc/", "/tmp", "/dev/shm")):
         names.clear()
         continue
     target = os.path.join(folder, "planted")
