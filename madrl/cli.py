@@ -133,6 +133,37 @@ def _floor(args: argparse.Namespace) -> None:
         )
 
 
+def _run_options(parser: argparse.ArgumentParser) -> None:
+    from madrl import run
+
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = run.__doc__
+    parser.add_argument(
+        "words", nargs="+", metavar="WORD", help="TASK TARGET DIVERGENCE, or TASK warm_start; overrides"
+    )
+
+
+def _run(args: argparse.Namespace) -> None:
+    from madrl.recipe import recipe_of
+    from madrl.run import run
+
+    run(recipe_of(args.words, os.environ), dry_run=bool(os.environ.get("DRY_RUN")))
+
+
+def _temperature_sweep_options(parser: argparse.ArgumentParser) -> None:
+    from madrl import temperature_sweep
+
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = temperature_sweep.__doc__
+    parser.add_argument("source", metavar="RUN|MODEL", help="folder of a trained run, or a model")
+
+
+def _temperature_sweep(args: argparse.Namespace) -> None:
+    from madrl.temperature_sweep import sweep
+
+    sweep(args.source, os.environ)
+
+
 def _train_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides; task=NAME is needed")
     parser.add_argument("--dry-run", action="store_true", help="only print the resolved config, checked against veRL")
@@ -358,12 +389,16 @@ def _doctor(args: argparse.Namespace) -> None:
 
 COMMANDS: dict[str, Command] = {
     "doctor": Command("is this machine ready to train, and are the plug-ins live", _doctor_options, _doctor),
+    "run": Command("a recipe: data, initial model, training, holdout, evaluation", _run_options, _run),
     "warm-start": Command("make every category reachable: sample, finetune, select", _warm_start_options, _warm_start),
     "train": Command("run or resume one training run with veRL", _train_options, _train),
     "rehearse": Command("the rewards of ready-made responses to a run's data", _rehearse_options, _rehearse),
     "grid": Command("the paper's runs, or a part of them: plan, run, status, retry", _grid_options, _grid),
     "holdout": Command("sample the holdout split with a trained run's last checkpoint", _holdout_options, _holdout),
     "evaluate": Command("scores and figures of a run, or of a file of responses", _evaluate_options, _evaluate),
+    "temperature-sweep": Command(
+        "one model's holdout responses at several temperatures", _temperature_sweep_options, _temperature_sweep
+    ),
     "report": Command("tables, figures and a page of many runs, or the page of one", _report_options, _report),
     "miniature": Command("build the miniature model of PROFILE=tiny", _miniature_options, _miniature),
     "generate": Command("sample a model's responses to a parquet file's rows", _generate_options, _generate),

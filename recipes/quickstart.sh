@@ -5,5 +5,5 @@
 # Expect: the JSD to the target falls from 0.34 nats to below 0.03, off-support answers stay below 5 %.
 # Result: outputs/quickstart/summary.json and outputs/quickstart/training.png
 set -euo pipefail
-export TASK=synthetic_closed TARGET=peak DIVERGENCE=${DIVERGENCE:-rkl} PROFILE=tiny NAME=${NAME:-quickstart}
-exec bash "$(dirname "${BASH_SOURCE[0]}")/body.sh" "$@"
+export PROFILE=tiny NAME=${NAME:-quickstart}
+exec bash "$(dirname "$0")/run.sh" "$0" synthetic_closed peak "${DIVERGENCE:-rkl}" "$@"

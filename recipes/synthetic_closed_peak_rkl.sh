@@ -2,7 +2,6 @@
 # SYNTHETIC, closed set (the five options are listed in the prompt), reverse KL reward.
 # Target: none on the first two alphabetical ranks, a third on each of the rest.
 # PROFILE=gpu: 8 x 80 GB GPUs, Qwen3-4B, 6000 steps of 16 prompts x 32 responses. PROFILE=tiny: 2 CPU cores, 15 minutes.
-# Variables, overrides and outputs: recipes/body.sh
+# Variables, overrides and outputs: bash recipes/synthetic_closed_peak_rkl.sh --help
 set -euo pipefail
-export TASK=synthetic_closed TARGET=peak DIVERGENCE=rkl
-exec bash "$(dirname "${BASH_SOURCE[0]}")/body.sh" "$@"
+exec bash "$(dirname "$0")/run.sh" "$0" synthetic_closed peak rkl "$@"

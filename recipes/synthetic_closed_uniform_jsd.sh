@@ -2,7 +2,6 @@
 # SYNTHETIC, closed set (the five options are listed in the prompt), Jensen-Shannon reward.
 # Target: a fifth of the answers on each alphabetical rank.
 # PROFILE=gpu: 8 x 80 GB GPUs, Qwen3-4B, 6000 steps of 16 prompts x 32 responses. PROFILE=tiny: 2 CPU cores, 15 minutes.
-# Variables, overrides and outputs: recipes/body.sh
+# Variables, overrides and outputs: bash recipes/synthetic_closed_uniform_jsd.sh --help
 set -euo pipefail
-export TASK=synthetic_closed TARGET=uniform DIVERGENCE=jsd
-exec bash "$(dirname "${BASH_SOURCE[0]}")/body.sh" "$@"
+exec bash "$(dirname "$0")/run.sh" "$0" synthetic_closed uniform jsd "$@"

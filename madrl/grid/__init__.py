@@ -9,6 +9,6 @@ OUT/grid/cells/RUN/           what the grid knows of one cell; RUN is NAME-HASH
     recipe.log                the recipe's own output, all attempts
 OUT/RUN/                      the run itself, as madrl.run_folder describes it
 
-A cell is a recipe (recipes/body.sh) with its variables; data and miniature models are those of every other recipe with
+A cell is a recipe (madrl.run) with its variables; data and miniature models are those of every other recipe with
 the same OUT.
 """

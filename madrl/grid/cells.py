@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 
 from madrl.errors import MadrlError
+from madrl.recipe import REAL_TASKS, SYNTHETIC_TASKS, WARM_START, WARM_START_SEED
 
 SEEDS = (42, 123, 200)
 TARGETS = ("uniform", "peak")
 DIVERGENCES = ("l2", "fkl", "rkl", "jsd")
-REAL_TASKS = ("gsm8k", "math", "code_contests")
-SYNTHETIC_TASKS = ("synthetic_closed", "synthetic_open")
 
 FORMS: dict[str, dict[str, str]] = {
     "gated": {"FORM": "gated"},
@@ -19,12 +18,16 @@ FORMS: dict[str, dict[str, str]] = {
     "add55": {"FORM": "additive", "ALPHA": "0.55"},
     "rlvr": {"FORM": "rlvr"},
     "alone": {},
+    WARM_START: {},
 }
 """The paper's name of a reward's form -> the recipe's variables. ``alone``: the divergence alone, which is the
-SYNTHETIC tasks' own form."""
+SYNTHETIC tasks' own form. The warm start trains towards no reward: it makes the model that a task's runs start from."""
 
 RLVR_VARIABLES = {"TARGET": "uniform", "DIVERGENCE": "rkl"}
 """As in recipes/*_rlvr.sh: correctness alone has no divergence, and its fit is measured against the uniform target."""
+
+WITHOUT_AIM = ("rlvr", WARM_START)
+"""Forms of cells that have neither a target nor a divergence."""
 
 
 @dataclass(frozen=True, order=True)
@@ -35,7 +38,7 @@ class Cell:
     form: str
     """A key of FORMS."""
     target: str | None
-    """None for rlvr, which has neither."""
+    """None for rlvr and the warm start, which have neither."""
     divergence: str | None
     seed: int
 
@@ -46,8 +49,14 @@ class Cell:
         form = [] if self.form == "alone" else [self.form]
         return "_".join([self.task, *aim, *form, f"seed{self.seed}"])
 
+    @property
+    def is_warm_start(self) -> bool:
+        return self.form == WARM_START
+
     def variables(self) -> dict[str, str]:
-        """The variables of recipes/body.sh that make this cell."""
+        """What makes this cell, as environment variables: for ``madrl run``, and for a command in its place."""
+        if self.is_warm_start:
+            return {"TASK": self.task, "SEED": str(self.seed)}
         aim = {"TARGET": self.target, "DIVERGENCE": self.divergence} if self.target and self.divergence else {}
         return {"TASK": self.task, **RLVR_VARIABLES, **aim, **FORMS[self.form], "SEED": str(self.seed)}
 
@@ -55,7 +64,7 @@ class Cell:
 def paper_grid() -> list[Cell]:
     """The paper's 417 runs: 123 on each real task (4 divergences x 5 forms x 2 targets x 3 seeds, and rlvr x 3 seeds),
     48 on SYNTHETIC (2 prompt forms x 4 divergences x 2 targets x 3 seeds)."""
-    forms = [form for form in FORMS if form not in ("rlvr", "alone")]
+    forms = [form for form in FORMS if form not in (*WITHOUT_AIM, "alone")]
     cells = [
         Cell(task, form, target, divergence, seed)
         for task in REAL_TASKS
@@ -75,17 +84,26 @@ def paper_grid() -> list[Cell]:
     return cells
 
 
+def warm_start_cell(task: str) -> Cell:
+    """The cell that makes the model which the runs of ``task`` start from."""
+    return Cell(task, WARM_START, None, None, WARM_START_SEED)
+
+
 FIELDS = tuple(field.name for field in fields(Cell))
 
 
 def select(cells: Iterable[Cell], filters: Sequence[str]) -> list[Cell]:
     """The cells that pass every ``field=value,value...``, in their order; all of them without filters.
 
-    A cell that has no target or divergence (rlvr) passes no filter on it. Raises MadrlError for a field that cells do
-    not have, and for a value that no cell of the paper's grid has, which would select nothing without a word.
+    A cell that has no target or divergence passes no filter on it; but the warm start that a selected cell waits for
+    is selected with it. Raises MadrlError for a field that cells do not have, and for a value that no cell has, which
+    would select nothing without a word.
     """
-    known = {field: {str(value) for cell in paper_grid() if (value := getattr(cell, field))} for field in FIELDS}
-    selected = list(cells)
+    cells = list(cells)
+    known = {
+        field: {str(value) for cell in [*paper_grid(), *cells] if (value := getattr(cell, field))} for field in FIELDS
+    }
+    selected = cells
     for text in filters:
         field, equals, values = text.partition("=")
         if not equals or field not in FIELDS:
@@ -94,7 +112,8 @@ def select(cells: Iterable[Cell], filters: Sequence[str]) -> list[Cell]:
         if unknown := sorted(wanted - known[field]):
             raise MadrlError(f"no cell has {field}={unknown[0]}: there are {', '.join(sorted(known[field]))}")
         selected = [cell for cell in selected if str(getattr(cell, field)) in wanted]
-    return selected
+    tasks = {cell.task for cell in selected}
+    return [cell for cell in cells if cell in selected or (cell.is_warm_start and cell.task in tasks)]
 
 
 def as_json(cell: Cell) -> dict[str, str | int | None]:

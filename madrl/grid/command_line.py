@@ -4,18 +4,20 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from madrl.errors import MadrlError
-from madrl.grid.cells import FIELDS, paper_grid, select
+from madrl.grid.cells import FIELDS, paper_grid, select, warm_start_cell
 from madrl.grid.composed import OWN_KEYS
-from madrl.grid.identity import Identity, data_folder, identities
-from madrl.grid.ledger import Ledger, Standing, State, standings_of
+from madrl.grid.identity import Identity, identities, shared_recipe
+from madrl.grid.ledger import Ledger, Standing, State, is_ready, standings_of
 from madrl.grid.local import prepare, run
-from madrl.grid.plan import PROFILES, Plan, load_plan, models_of
+from madrl.grid.plan import Plan, load_plan, models_of
 from madrl.grid.submit import BACKENDS, submit
 from madrl.grid.supervise import command_of, variables_of
+from madrl.recipe import PROFILES
 
 T = TypeVar("T")
 
@@ -26,12 +28,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
     plan = verbs.add_parser("plan", help="declare the cells, in place of those declared before")
     _common(plan)
-    plan.add_argument("--profile", choices=PROFILES, default="gpu", help="as in recipes/body.sh (%(default)s)")
+    plan.add_argument("--profile", choices=PROFILES, default="gpu", help="as in madrl run (%(default)s)")
     plan.add_argument(
-        "--model", action="append", default=[], metavar="[TASK=]PATH", help="to start from, in place of the profile's"
+        "--model", action="append", default=[], metavar="[TASK=]PATH", help="to start from, in place of the warm start"
     )
     plan.add_argument("--override", action="append", default=[], metavar="KEY=VALUE", help="a Hydra override, for all")
-    plan.add_argument("--command", dest="recipe", help="run in place of recipes/body.sh, with its variables")
+    plan.add_argument("--command", dest="recipe", help="run in place of madrl run, with its variables")
     plan.set_defaults(do=_plan)
 
     start = verbs.add_parser("run", help="run the planned cells, and go on with those that were interrupted")
@@ -71,10 +73,16 @@ def _plan(args: argparse.Namespace) -> None:
         tuple(args.override),
         None if args.recipe is None else _words(args.recipe),
     )
-    command_of(plan)  # there is one
-    _some(plan.cells)
+    runs = len(_some(plan.cells))
+    starts = tuple(
+        warm_start_cell(task) for task in dict.fromkeys(cell.task for cell in plan.cells) if plan.has_warm_start(task)
+    )
+    plan = replace(plan, cells=(*starts, *plan.cells))
+    for cell in plan.cells:
+        plan.recipe(cell)  # it can be run
     plan.save()
-    print(f"{len(plan.cells)} cells, written to {plan.file}")
+    also = f" and {len(starts)} warm starts, for which they wait" if starts else ""
+    print(f"{runs} cells{also}, written to {plan.file}")
 
 
 def _words(command: str) -> tuple[str, ...]:
@@ -83,7 +91,7 @@ def _words(command: str) -> tuple[str, ...]:
     except ValueError as error:
         raise MadrlError(f"--command {command!r} is no command of a shell: {error}") from error
     if not words:
-        raise MadrlError("--command is empty: name what is run in place of recipes/body.sh")
+        raise MadrlError("--command is empty: name what is run in place of madrl run")
     return words
 
 
@@ -106,10 +114,15 @@ def _run(args: argparse.Namespace) -> None:
         return
     if local:
         for standing in waiting:
-            variables = variables_of(plan, standing.identity.cell, standing.run_name)
+            variables = variables_of(plan, standing.identity)
             shown = [f"{name}={value}" for name, value in variables.items()]
-            print(shlex.join(["env", *shown, *command_of(plan)]))
+            print(shlex.join(["env", *shown, *command_of(plan, standing.identity.cell)]))
         return
+    if args.backend != "slurm":  # which knows dependencies
+        ready = [standing for standing in waiting if is_ready(plan, standing.identity)]
+        if len(ready) < len(waiting):
+            print(f"{len(waiting) - len(ready)} cells wait for their warm start: call this again when it is done")
+        waiting = ready
     submission = BACKENDS[args.backend](plan, waiting, args.at_once)
     if args.dry_run:
         for path, text in submission.files.items():
@@ -156,7 +169,5 @@ def _some(cells: Sequence[T]) -> Sequence[T]:
 def _warn_of_missing_data(plan: Plan, found: Sequence[Identity]) -> None:
     if plan.command is None:
         for task in dict.fromkeys(identity.cell.task for identity in found if identity.parts["data"] is None):
-            print(
-                f"{data_folder(plan, task)} is not prepared yet: run does that, and the names' hashes will then differ",
-                file=sys.stderr,
-            )
+            data = shared_recipe(plan, task).data
+            print(f"{data} is not prepared yet: run does that, and the names' hashes will then differ", file=sys.stderr)

@@ -5,7 +5,8 @@ and the hashes are kept in OUT/grid/configs.json under everything that they depe
 fixed ones before it is composed, and its seed to 0: what is hashed says nothing of where a run lies, and the cells of
 one setting share a config.
 
-    python -m madrl.grid.composed     one JSON list of overrides a line on stdin, one JSON object a line on stdout
+    python -m madrl.grid.composed     one JSON list a line on stdin, ``train`` or ``warm-start`` and its overrides; one
+                                      JSON object a line on stdout
 """
 
 import hashlib
@@ -13,6 +14,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
@@ -20,6 +23,7 @@ from madrl.files import replacing
 from madrl.grid.cells import Cell
 from madrl.grid.plan import Plan
 from madrl.grid.source import PACKAGE, verl_version
+from madrl.recipe import BASE
 
 NOT_DECIDING = (
     "ray_kwargs",
@@ -50,24 +54,16 @@ class Config(NamedTuple):
     """What the grid needs of a resolved config."""
 
     sha256: str
-    steps: int
+    steps: int | None
+    """Of the training; None for a warm start."""
 
 
 def overrides_of(plan: Plan, cell: Cell) -> list[str]:
-    """What recipes/body.sh passes to ``madrl train`` for ``cell``, with fixed paths, name and seed."""
-    variables = cell.variables()
-    overrides = [f"task={cell.task}", f"profile={plan.profile}", f"madrl.target={variables['TARGET']}"]
-    overrides += [f"madrl.reward.divergence={variables['DIVERGENCE']}", "seed=0", "paths.run='/run'"]
-    overrides += ["paths.data='/data'", "trainer.experiment_name=cell"]
-    if "FORM" in variables:
-        overrides.append(f"madrl.reward.form={variables['FORM']}")
-    if "ALPHA" in variables:
-        overrides.append(f"madrl.reward.alpha={variables['ALPHA']}")
-    if plan.profile == "tiny" or cell.task in plan.models:
-        overrides.append("paths.model='/model'")
-    if plan.profile == "tiny" and cell.task.startswith("synthetic_"):
-        overrides.append("data.val_files='/data/train_probe.parquet'")
-    return [*overrides, *plan.overrides]
+    """``train`` or ``warm-start``, and the overrides that ``madrl run`` passes on to it for ``cell``, with fixed paths,
+    name and seed."""
+    models = {task: model if model == BASE else "/model" for task, model in plan.models.items()}
+    recipe = replace(plan, out=Path("/out"), models=models).recipe(cell, name="cell")
+    return ["warm-start" if cell.is_warm_start else "train", *replace(recipe, seed=0).hydra_overrides()]
 
 
 def configs_of(plan: Plan, cells: Iterable[Cell]) -> dict[Cell, Config]:
@@ -139,7 +135,7 @@ def hash_of(config: Mapping[str, Any]) -> Config:
             node = node.get(name, {})
         node.pop(last, None)
     digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
-    return Config(digest, int(config["trainer"]["total_training_steps"]))
+    return Config(digest, config.get("trainer", {}).get("total_training_steps"))
 
 
 def main() -> None:
@@ -147,10 +143,12 @@ def main() -> None:
     from omegaconf import OmegaConf
 
     from madrl.trainer.compose import compose
+    from madrl.warm_start.run import resolved
 
     for line in sys.stdin:
+        command, *overrides = json.loads(line)
         try:
-            config: Any = OmegaConf.to_container(compose(json.loads(line)))
+            config: Any = resolved(overrides) if command == "warm-start" else OmegaConf.to_container(compose(overrides))
             answer = hash_of(config)._asdict()
         except MadrlError as error:
             answer = {"error": str(error)}

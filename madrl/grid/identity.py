@@ -7,9 +7,9 @@ seed     apart from it, so that the seeds of a setting share a config
 data     the files of the manifest that data_prep wrote, each with its SHA-256; none before they are prepared
 code     the statements of the modules that decide rewards (madrl.grid.source)
 model    the fingerprint of the initial model's folder; of a name on the hub the name; for a miniature that the recipe
-         builds the code that builds it
+         builds the code that builds it; for a warm start that a cell makes that cell's own name
 
-With a command in place of the recipe the cell's variables and the command stand for config and data, which only the
+With a command in place of ``madrl run`` the cell's variables and the command stand for config and data, which only the
 command knows.
 """
 
@@ -22,10 +22,11 @@ from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
 from madrl.files import locked
-from madrl.grid.cells import Cell, as_json
-from madrl.grid.composed import configs_of
+from madrl.grid.cells import SEEDS, Cell, as_json, warm_start_cell
+from madrl.grid.composed import Config, configs_of
 from madrl.grid.plan import Plan
-from madrl.grid.source import MINIATURE, OF_A_RUN, PACKAGE, code_hash
+from madrl.grid.source import MINIATURE, OF_A_RUN, OF_A_WARM_START, PACKAGE, code_hash
+from madrl.recipe import BASE, Recipe
 
 HASH_DIGITS = 8
 
@@ -44,7 +45,9 @@ class Identity(NamedTuple):
     """Readable; cells of another config, code, data or model share it."""
     parts: dict[str, Any]
     steps: int | None
-    """Of the training; None with a command of one's own."""
+    """Of the training; None with a command of one's own, and of a warm start."""
+    waits_for: str | None = None
+    """The run name of the warm start that makes its initial model; None where it starts from another."""
 
     @property
     def run_name(self) -> str:
@@ -57,25 +60,49 @@ def identities(plan: Plan, cells: Iterable[Cell]) -> list[Identity]:
     """The identity of each cell as things are on disk now. Raises MadrlError for a config that does not compose and a
     model that is none."""
     cells = list(cells)
-    configs = configs_of(plan, cells) if plan.command is None else {}
-    shared = {task: _shared_parts(plan, task) for task in sorted({cell.task for cell in cells})}
-    found = []
-    for cell in cells:
-        parts = {"cell": as_json(cell), "profile": plan.profile, **shared[cell.task]}
-        if plan.command is None:
-            parts["config"] = configs[cell].sha256
-        steps = None if plan.command is not None else configs[cell].steps
-        found.append(Identity(cell, f"{cell.name}_{plan.profile}", parts, steps))
-    return found
+    tasks = sorted({cell.task for cell in cells})
+    if plan.command is not None:
+        shared = {task: _shared_parts(plan, task) for task in tasks}
+        return [_identity(plan, cell, shared[cell.task]) for cell in cells]
+    starts = {task: warm_start_cell(task) for task in tasks if plan.has_warm_start(task)}
+    configs = configs_of(plan, {*cells, *starts.values()})
+    made_by: dict[str, Identity] = {}
+    for task, cell in starts.items():
+        parts = {"data": _data(plan.recipe(cell).data), "code": code_hash(OF_A_WARM_START), "model": None}
+        made_by[task] = _identity(plan, cell, parts, configs[cell])
+    shared = {task: _shared_parts(plan, task) for task in tasks}
+    for task, start in made_by.items():
+        shared[task]["model"] = start.run_name
+    return [
+        made_by[cell.task]
+        if cell.is_warm_start
+        else _identity(plan, cell, shared[cell.task], configs[cell], made_by.get(cell.task))
+        for cell in cells
+    ]
 
 
-def check_unchanged(plan: Plan, parts: Mapping[str, Any]) -> None:
-    """Raises MadrlError that names what has changed since the ``parts`` of a cell were found: its run would not be what
-    its folder's name says."""
+def _identity(
+    plan: Plan, cell: Cell, parts: Mapping[str, Any], config: Config | None = None, start: Identity | None = None
+) -> Identity:
+    """``start`` is the warm start that the cell waits for."""
+    parts = {"cell": as_json(cell), "profile": plan.profile, **parts}
+    if config is not None:
+        parts["config"] = config.sha256
+    steps, waits_for = config and config.steps, start and start.run_name
+    return Identity(cell, f"{cell.name}_{plan.profile}", parts, steps, waits_for)
+
+
+def check_unchanged(plan: Plan, parts: Mapping[str, Any]) -> Identity:
+    """The identity of a cell as it is now.
+
+    Raises MadrlError that names what has changed since the ``parts`` of the cell were found: its run would not be what
+    its folder's name says.
+    """
     (now,) = identities(plan, [Cell(**parts["cell"])])
     changed = changes(parts, now.parts)
     if changed:
         raise MadrlError(f"{', '.join(changed)} changed since this cell was planned: start madrl grid run again")
+    return now
 
 
 def changes(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
@@ -83,21 +110,15 @@ def changes(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [name for name in PARTS if one.get(name) != other.get(name)]
 
 
-def data_folder(plan: Plan, task: str) -> Path:
-    """Where recipes/body.sh has the task's data."""
-    own = plan.profile == "gpu" or task.startswith("synthetic_")
-    return plan.out / "data" / (task if own else f"{task}_miniature")
-
-
-def builds_miniature(plan: Plan, task: str) -> bool:
-    """Whether the task's recipes make their initial model themselves."""
-    return plan.profile == "tiny" and task not in plan.models
+def shared_recipe(plan: Plan, task: str) -> Recipe:
+    """A recipe of ``task``: its data and its miniature model are those of all cells of the task."""
+    return plan.recipe(Cell(task, "rlvr", None, None, SEEDS[0]))
 
 
 def _shared_parts(plan: Plan, task: str) -> dict[str, Any]:
     if plan.command is not None:
         return {"command": list(plan.command), "overrides": list(plan.overrides), "model": _model(plan, task)}
-    return {"data": _data(data_folder(plan, task)), "code": code_hash(OF_A_RUN), "model": _model(plan, task)}
+    return {"data": _data(shared_recipe(plan, task).data), "code": code_hash(OF_A_RUN), "model": _model(plan, task)}
 
 
 def _data(folder: Path) -> str | None:
@@ -130,11 +151,11 @@ def _being_written(folder: Path) -> bool:
 
 def _model(plan: Plan, task: str) -> str | None:
     """What tells the initial model from another; None where the config alone does."""
-    if task in plan.models:
+    if task in plan.models and plan.models[task] != BASE:
         from madrl.generation.generate import fingerprint
 
         return fingerprint(plan.models[task]) or plan.models[task]
-    if plan.command is None and builds_miniature(plan, task):
+    if plan.command is None and shared_recipe(plan, task).miniature is not None:
         return _hash([code_hash(MINIATURE), (PACKAGE / "config" / "miniature_sft.yaml").read_text(encoding="utf-8")])
     return None
 

@@ -135,6 +135,14 @@ def standings_of(plan: Plan, identities: Iterable[Identity]) -> list[Standing]:
     return [_standing_of(plan, identity, ledgers[identity.name]) for identity in identities]
 
 
+def is_ready(plan: Plan, identity: Identity) -> bool:
+    """Whether the model that the cell starts from is there, as far as another cell makes it."""
+    if identity.waits_for is None:
+        return True
+    ledger = Ledger(plan, identity.waits_for)
+    return state_of(plan, ledger, ledger.read())[0] is State.DONE
+
+
 def standing_of(plan: Plan, identity: Identity) -> Standing:
     """The state of one cell."""
     (standing,) = standings_of(plan, [identity])
@@ -150,6 +158,8 @@ def _standing_of(plan: Plan, identity: Identity, others: Iterable[Ledger]) -> St
         if older is not None:
             return older
     state, note = state_of(plan, ledger, events)
+    if state is State.PLANNED and not is_ready(plan, identity):
+        note = f"waits for {identity.waits_for}"
     return Standing(identity, run_name, state, note, _attempts(events), _seconds(events, state))
 
 

@@ -5,7 +5,6 @@ take theirs. A cell is started at most once by one call, so that one that fails 
 """
 
 import contextlib
-import os
 import signal
 import subprocess
 import sys
@@ -14,17 +13,16 @@ from collections.abc import Sequence
 
 from madrl.errors import MadrlError
 from madrl.files import locked, waited_for
-from madrl.grid.identity import Identity, builds_miniature, data_folder
-from madrl.grid.ledger import Ledger, Standing, State, standing_of, standings_of
-from madrl.grid.plan import RECIPES, Plan
+from madrl.grid.identity import Identity, shared_recipe
+from madrl.grid.ledger import Ledger, Standing, State, is_ready, standing_of, standings_of
+from madrl.grid.plan import Plan
 from madrl.grid.supervise import NOT_RUN, last_line
+from madrl.run import run_stages, shared_stages
 from madrl.signals import told_to_stop
 
 POLL_S = 0.5
 CLAIM_S = 300.0
 """How long a cell's process may take to get the cell's lock: on a busy machine an interpreter starts slowly."""
-
-SHARED = RECIPES / "grid_shared.sh"
 
 
 def supervisor(plan: Plan, run_name: str) -> list[str]:
@@ -33,7 +31,8 @@ def supervisor(plan: Plan, run_name: str) -> list[str]:
 
 
 def prepare(plan: Plan, tasks: Sequence[str]) -> None:
-    """Make what the cells of ``tasks`` share: their data, and the miniature models that the recipe would build.
+    """Make what the cells of ``tasks`` share: their data, and the miniature models that the recipe would build. A warm
+    start is a cell of its own.
 
     Before the first cell rather than in it, since the data are part of every cell's name, and two cells must not make
     them at once. Data that are there are made anew only where that is cheap, as in every recipe. Raises MadrlError when
@@ -41,14 +40,12 @@ def prepare(plan: Plan, tasks: Sequence[str]) -> None:
     if plan.command is not None:
         return
     for task in tasks:
-        own = {"TASK": task, "PROFILE": plan.profile, "DATA": str(data_folder(plan, task))}
-        own["MINIATURE"] = str(plan.out / "models" / task) if builds_miniature(plan, task) else ""
-        own["RUN"] = str(plan.folder / "shared" / task)
+        # The stages hold the lock as well, so that a grid that is killed now does not let another one in.
         with waited_for(plan.folder / "preparing"):
-            # The stages hold the lock as well, so that a grid that is killed now does not let another one in.
-            done = subprocess.run(["bash", str(SHARED)], env=os.environ | own, close_fds=False, check=False)
-        if done.returncode:
-            raise MadrlError(f"preparing {task} ended with exit code {done.returncode}: see above")
+            try:
+                run_stages(shared_stages(shared_recipe(plan, task)), plan.folder / "shared" / task)
+            except SystemExit as failed:
+                raise MadrlError(f"preparing {task} ended with exit code {failed.code}: see above") from None
 
 
 def run(plan: Plan, identities: Sequence[Identity], slots: int) -> None:
@@ -66,7 +63,11 @@ def run(plan: Plan, identities: Sequence[Identity], slots: int) -> None:
                     reported.add(name)
                     _report(plan, identities, name, child.returncode)
             standings = standings_of(plan, identities)
-            waiting = [s for s in standings if s.state is State.PLANNED and s.run_name not in started]
+            waiting = [
+                s
+                for s in standings
+                if s.state is State.PLANNED and s.run_name not in started and is_ready(plan, s.identity)
+            ]
             elsewhere = any(s.state is State.RUNNING for s in standings)
             if not waiting and len(reported) == len(started) and not elsewhere:
                 break

@@ -2,20 +2,17 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from madrl.errors import MadrlError
 from madrl.files import replacing
-from madrl.grid.cells import REAL_TASKS, SYNTHETIC_TASKS, Cell, as_json
+from madrl.grid.cells import Cell, as_json
+from madrl.recipe import BASE, TASKS, Recipe
 
-PROFILES = ("gpu", "tiny")
 GRID = "grid"
 """The folder in OUT where the grid keeps its own files."""
-
-RECIPES = Path(__file__).parents[2] / "recipes"
-RECIPE = RECIPES / "body.sh"
 
 
 @dataclass(frozen=True)
@@ -23,7 +20,7 @@ class Plan:
     """The cells of one OUT folder, and how they are run."""
 
     out: Path
-    """Absolute: recipes change into their checkout."""
+    """Absolute: cells may start in another folder."""
     cells: tuple[Cell, ...]
     profile: str
     models: dict[str, str]
@@ -31,7 +28,7 @@ class Plan:
     overrides: tuple[str, ...] = ()
     """Hydra overrides for every cell."""
     command: tuple[str, ...] | None = None
-    """What is run in place of the recipe, with the recipe's variables in its environment."""
+    """What is run in place of ``madrl run``, with the recipe's variables in its environment."""
 
     @property
     def folder(self) -> Path:
@@ -40,6 +37,32 @@ class Plan:
     @property
     def file(self) -> Path:
         return self.folder / "plan.json"
+
+    def recipe(self, cell: Cell, name: str = "", model: str = "") -> Recipe:
+        """The recipe of ``cell``, its run folder called ``name``. ``model`` is what it starts from where the plan names
+        none."""
+        if cell.is_warm_start:
+            trained = Recipe(cell.task, "uniform", "rkl", self.profile, out=self.out, overrides=self.overrides)
+            return replace(trained.warm_start, name=name)
+        variables = cell.variables()
+        return Recipe(
+            cell.task,
+            variables["TARGET"],
+            variables["DIVERGENCE"],
+            self.profile,
+            cell.seed,
+            form=variables.get("FORM", ""),
+            alpha=variables.get("ALPHA", ""),
+            model=self.models.get(cell.task) or model,
+            out=self.out,
+            name=name,
+            overrides=self.overrides,
+        )
+
+    def has_warm_start(self, task: str) -> bool:
+        """Whether the cells of ``task`` start from the model that its warm start makes."""
+        recipe = Recipe(task, "uniform", "rkl", self.profile, model=self.models.get(task, ""))
+        return self.command is None and recipe.starts_from_warm_start
 
     def shared(self) -> dict[str, Any]:
         """What holds for every cell, as a JSON object."""
@@ -82,13 +105,13 @@ def plan_of(out: Path, cells: Sequence[Cell], shared: Mapping[str, Any]) -> Plan
 
 
 def models_of(options: Sequence[str]) -> dict[str, str]:
-    """``[TASK=]PATH`` options as {task: model}; without a task it is every task's. Folders become absolute."""
-    tasks = (*REAL_TASKS, *SYNTHETIC_TASKS)
+    """``[TASK=]PATH`` options as {task: model}; without a task it is every task's. Folders become absolute; BASE stays
+    the word for the profile's own model."""
     models: dict[str, str] = {}
     for option in options:
         task, equals, path = option.partition("=")
-        if not (equals and task in tasks):
+        if not (equals and task in TASKS):
             task, path = "", option
-        model = str(Path(path).absolute()) if Path(path).is_dir() else path
-        models |= dict.fromkeys([task] if task else tasks, model)
+        model = str(Path(path).absolute()) if path != BASE and Path(path).is_dir() else path
+        models |= dict.fromkeys([task] if task else TASKS, model)
     return models

@@ -43,6 +43,9 @@ ONLY_WATCHING = frozenset(
 )
 """Modules that the above import to measure, to show and to write, which leaves a run what it is."""
 
+OF_A_WARM_START = ("madrl.trainer.sft", "madrl.warm_start.run")
+"""What samples, finetunes and selects the model that a task's runs start from."""
+
 MINIATURE = ("madrl.miniature.build",)
 """What makes the miniature model that a run of the tiny profile starts from."""
 

@@ -22,7 +22,8 @@ from madrl.errors import MadrlError
 from madrl.files import replacing
 from madrl.grid.ledger import Standing
 from madrl.grid.local import supervisor
-from madrl.grid.plan import RECIPES, Plan
+from madrl.grid.plan import Plan
+from madrl.run import CHECKOUT
 
 FORWARDED = ("VENV", "STACK", "PYTHONPATH", "NNODES", "DATASET", "SANDBOX_URL", "WANDB")
 """Variables of the recipes that Ray jobs get; Slurm passes on the whole environment. No secrets: Ray shows them."""
@@ -47,14 +48,33 @@ class Submission(NamedTuple):
 
 def slurm(plan: Plan, cells: Sequence[Standing], slots: int | None) -> Submission:
     """One job array: a cell on one node each, ``slots`` at once. Partition, account, time and the like come from
-    sbatch's own variables (SBATCH_PARTITION, SBATCH_ACCOUNT, SBATCH_TIMELIMIT, SBATCH_GPUS_PER_NODE)."""
+    sbatch's own variables (SBATCH_PARTITION, SBATCH_ACCOUNT, SBATCH_TIMELIMIT, SBATCH_GPUS_PER_NODE).
+
+    Warm starts are an array of their own, and the other cells wait in the queue until all of them have succeeded."""
     _check_stack(plan)
     folder = plan.folder / "slurm"
+    first = [cell for cell in cells if cell.identity.cell.is_warm_start]
+    then = [cell for cell in cells if not cell.identity.cell.is_warm_start]
+    arrays = {folder / "warm_starts.sbatch": first, folder / "array.sbatch": then}
+    files = {file: _array(plan, part, slots) for file, part in arrays.items() if part}
+    if len(files) == 1:
+        return Submission(files, [["sbatch", *map(str, files)]])
+    before, after = (shlex.quote(str(file)) for file in files)
+    script = folder / "submit.sh"
+    files[script] = f"""#!/usr/bin/env bash
+set -euo pipefail
+before=$(sbatch --parsable {before})
+sbatch --dependency="afterok:${{before%%;*}}" {after}
+"""
+    return Submission(files, [["bash", str(script)]])
+
+
+def _array(plan: Plan, cells: Sequence[Standing], slots: int | None) -> str:
     limit = f"%{slots}" if slots else ""
     needs = "--gpus-per-node=8\n#SBATCH --exclusive" if plan.profile == "gpu" else "--cpus-per-task=2"
     program = shlex.join(supervisor(plan, "")[:-1])
     names = "\n".join(f"  {standing.run_name}" for standing in cells)
-    script = f"""#!/bin/bash
+    return f"""#!/bin/bash
 # {len(cells)} cells of {plan.file}, written by madrl grid run --backend slurm.
 #SBATCH --job-name=madrl-grid
 #SBATCH --array=0-{len(cells) - 1}{limit}
@@ -63,16 +83,14 @@ def slurm(plan: Plan, cells: Sequence[Standing], slots: int | None) -> Submissio
 #SBATCH {needs}
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@{GRACE_S}
-#SBATCH --output={folder}/%A_%a.log
+#SBATCH --output={plan.folder / "slurm"}/%A_%a.log
 #SBATCH --open-mode=append
 cells=(
 {names}
 )
-cd {shlex.quote(str(RECIPES.parent))}
+cd {shlex.quote(str(CHECKOUT))}
 exec {program} "${{cells[$SLURM_ARRAY_TASK_ID]}}"
 """
-    file = folder / "array.sbatch"
-    return Submission({file: script}, [["sbatch", str(file)]])
 
 
 def ray(plan: Plan, cells: Sequence[Standing], slots: int | None) -> Submission:
@@ -120,7 +138,7 @@ def skypilot(plan: Plan, cells: Sequence[Standing], slots: int | None) -> Submis
     own_python += f"PYTHON=$({uv} python find {python})\nexport PYTHON\n"
     task = {
         "name": "madrl-grid",
-        "workdir": str(RECIPES.parent),
+        "workdir": str(CHECKOUT),
         "resources": resources,
         "envs": {"CELL": None, "BUCKET": None},
         "file_mounts": {str(plan.out): {"source": "${BUCKET}", "mode": "MOUNT_CACHED"}},

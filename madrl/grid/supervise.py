@@ -12,22 +12,22 @@ Exit codes: the recipe's own; 75 when it was interrupted; 2 when it was not run.
 """
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from madrl.errors import MadrlError
 from madrl.grid.cells import Cell
-from madrl.grid.identity import check_unchanged
-from madrl.grid.ledger import Ledger, State, state_of
-from madrl.grid.plan import RECIPE, Plan, load_plan, plan_of
-from madrl.signals import told_to_stop
+from madrl.grid.identity import Identity, check_unchanged
+from madrl.grid.ledger import Ledger, State, is_ready, state_of
+from madrl.grid.plan import Plan, load_plan, plan_of
+from madrl.recipe import WARM_START
+from madrl.run import madrl_command
+from madrl.signals import end_with_parent, told_to_stop
 
 INTERRUPTED = 75
 """EX_TEMPFAIL: the cell goes on when it is started again."""
@@ -45,25 +45,27 @@ REASON_CHARACTERS = 300
 TAIL_BYTES = 1 << 14
 
 OWN_VARIABLES = ("TARGET", "DIVERGENCE", "FORM", "ALPHA", "LAMBDA_G", "ENTROPY", "MODEL", "DRY_RUN")
-"""Variables of recipes/body.sh that decide a run: not to be inherited from whoever starts the grid."""
-
-PR_SET_PDEATHSIG = 1
+"""Variables of madrl.run that decide a run: not to be inherited from whoever starts the grid."""
 
 
-def command_of(plan: Plan) -> list[str]:
-    """What runs a cell, its variables in the environment. Raises MadrlError when the recipes are not there."""
+def command_of(plan: Plan, cell: Cell) -> list[str]:
+    """What runs a cell, its variables in the environment."""
     if plan.command is not None:
         return [*plan.command, *plan.overrides]
-    if not RECIPE.exists():
-        raise MadrlError(f"{RECIPE} does not exist: run the grid from a checkout, or give plan a --command")
-    return ["bash", str(RECIPE), *plan.overrides]
+    if cell.is_warm_start:
+        return madrl_command("run", cell.task, WARM_START, *plan.recipe(cell).overrides)
+    variables = cell.variables()
+    return madrl_command("run", cell.task, variables["TARGET"], variables["DIVERGENCE"], *plan.overrides)
 
 
-def variables_of(plan: Plan, cell: Cell, run_name: str) -> dict[str, str]:
+def variables_of(plan: Plan, identity: Identity) -> dict[str, str]:
     """The variables that make the recipe this cell in this folder."""
-    model = {"MODEL": plan.models[cell.task]} if cell.task in plan.models else {}
-    where = {"PROFILE": plan.profile, "OUT": str(plan.out), "NAME": run_name}
-    return {**cell.variables(), **where, **model}
+    cell = identity.cell
+    where = {"PROFILE": plan.profile, "OUT": str(plan.out), "NAME": identity.run_name}
+    model = plan.models.get(cell.task)
+    if identity.waits_for is not None:
+        model = str(plan.out / identity.waits_for / "model")
+    return {**cell.variables(), **where, **({"MODEL": model} if model else {})}
 
 
 def environment_of(variables: Mapping[str, str]) -> dict[str, str]:
@@ -82,8 +84,10 @@ def supervise(out: Path, run_name: str) -> int:
         state, _ = state_of(plan, ledger, ledger.read())
         if state in (State.DONE, State.FAILED):
             raise MadrlError(f"{run_name} is {state} already: madrl grid retry lets a failed cell run again")
-        check_unchanged(plan, facts["parts"])
-        return _run(ledger, command_of(plan), variables_of(plan, cell, run_name))
+        identity = check_unchanged(plan, facts["parts"])
+        if not is_ready(plan, identity):
+            raise MadrlError(f"{run_name} starts from what {identity.waits_for} makes, which is not done")
+        return _run(ledger, command_of(plan, cell), variables_of(plan, identity))
 
 
 def _run(ledger: Ledger, command: Sequence[str], variables: dict[str, str]) -> int:
@@ -99,7 +103,7 @@ def _run(ledger: Ledger, command: Sequence[str], variables: dict[str, str]) -> i
                 env=environment_of(variables),
                 close_fds=False,  # the lock
                 start_new_session=True,
-                preexec_fn=_end_with(os.getpid()),
+                preexec_fn=end_with_parent(),
             )
         except OSError as error:
             ledger.record("ended", exit=127, reason=str(error))
@@ -122,19 +126,6 @@ def _killed_by(exit_code: int) -> signal.Signals | None:
     """The signal that ended the recipe's shell, or the command that the shell was at; None when it ended by itself."""
     number = -exit_code if exit_code < 0 else exit_code - 128
     return signal.Signals(number) if number in KILLS else None
-
-
-def _end_with(parent: int) -> Callable[[], None]:
-    """What makes a child get SIGTERM when ``parent`` dies, also when that happened before it asked."""
-    libc: Any = ctypes.CDLL(None, use_errno=True)
-
-    def ask() -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # ours would only note it, and the exec forget it
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return ask
 
 
 def _end_group(child: subprocess.Popen[bytes], patience_s: float) -> None:

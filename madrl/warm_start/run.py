@@ -21,6 +21,7 @@ from rich.console import Console
 from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
 from madrl.files import locked, replacing
+from madrl.generation.engine import visible_devices
 from madrl.generation.generate import Sampling, generate_file
 from madrl.generation.requests import read_rows
 from madrl.verifiers import load_verifier
@@ -48,18 +49,17 @@ def warm_start(overrides: Sequence[str], dry_run: bool = False) -> None:
     """
     from omegaconf import OmegaConf
 
-    settings, config = compose(overrides)
     if dry_run:
-        resolved = OmegaConf.to_container(_check(settings))
-        print(OmegaConf.to_yaml(OmegaConf.create({**config, "sft": resolved})), end="")
+        print(OmegaConf.to_yaml(OmegaConf.create(resolved(overrides))), end="")
         return
+    settings, config = compose(overrides)
     run = settings.run
     run.mkdir(parents=True, exist_ok=True)
     console = Console(width=WIDTH)
     with locked(run / ".lock", f"{run} is being made by another process: wait for it to end"):
         finished = (run / "model").exists()
         if not finished:
-            _check(settings)
+            _check_gpus(_check(settings))
         _claim(run / "config.yaml", config)
         if not finished:
             used = _sample(settings)
@@ -72,6 +72,25 @@ def warm_start(overrides: Sequence[str], dry_run: bool = False) -> None:
         checkpoints, step = read_selection(run / "selection.json")
         console.print(selection_table(checkpoints, step))
         print(f"{run / 'model'}: the checkpoint of step {step}, by coverage")
+
+
+def resolved(overrides: Sequence[str]) -> dict[str, Any]:
+    """The checked config that ``overrides`` describe, that of veRL's SFT trainer in its node ``sft``."""
+    from omegaconf import OmegaConf
+
+    settings, config = compose(overrides)
+    return {**config, "sft": OmegaConf.to_container(_check(settings))}
+
+
+def _check_gpus(sft: "DictConfig") -> None:
+    """Raises MadrlError where the finetuning wants GPUs and there are not as many: before hours of sampling."""
+    there = sum(device is not None for device in visible_devices())
+    if sft.trainer.device != "cpu" and there < sft.trainer.n_gpus_per_node:
+        raise MadrlError(
+            f"the warm start takes sft.trainer.n_gpus_per_node={sft.trainer.n_gpus_per_node} GPUs of one node, and "
+            f"{there} are here: make it where there are as many, or set that key; a recipe then starts from it with "
+            "MODEL=RUN/model"
+        )
 
 
 def _check(settings: WarmStart) -> "DictConfig":

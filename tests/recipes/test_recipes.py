@@ -5,15 +5,17 @@ import os
 import re
 import shutil
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 from omegaconf import OmegaConf
 
-from madrl import cli
-from madrl.report.cells import is_run
+from madrl import cli, temperature_sweep
+from madrl.errors import MadrlError
+from madrl.recipe import Recipe, recipe_of
+from madrl.run import Stage
 from madrl.trainer.compose import compose
 from madrl.warm_start.config import compose as compose_warm_start
 
@@ -21,22 +23,22 @@ RECIPES = Path(__file__).parents[2] / "recipes"
 SYNTHETIC = ("synthetic_closed", "synthetic_open")
 REAL = ("gsm8k", "math", "code_contests")
 GRID = {
-    f"{task}_{target}_{divergence}.sh": f"TASK={task} TARGET={target} DIVERGENCE={divergence}"
+    f"{task}_{target}_{divergence}.sh": ("", f"{task} {target} {divergence}")
     for task in (*SYNTHETIC, *REAL)
     for target in ("uniform", "peak")
     for divergence in ("l2", "fkl", "rkl", "jsd")
 } | {
-    f"{task}_{baseline}.sh": f"TASK={task} TARGET=uniform {variables}"
+    f"{task}_{baseline}.sh": (variables, f"{task} uniform {divergence}")
     for task in REAL
-    for baseline, variables in (
-        ("rlvr", "DIVERGENCE=rkl FORM=rlvr"),
-        ("gapo", "DIVERGENCE=l2 FORM=gapo"),
-        ("entropy", "DIVERGENCE=rkl FORM=rlvr ENTROPY=${ENTROPY:-0.01}"),
+    for baseline, variables, divergence in (
+        ("rlvr", "FORM=rlvr", "rkl"),
+        ("gapo", "FORM=gapo", "l2"),
+        ("entropy", "FORM=rlvr ENTROPY=${ENTROPY:-0.01}", "rkl"),
     )
 }
-"""Recipe -> what it sets."""
+"""Recipe -> the variables that it sets, and what it asks ``madrl run`` for."""
 
-WARM_STARTS = {f"{task}_warm_start.sh": f"TASK={task}" for task in REAL}
+WARM_STARTS = {f"{task}_warm_start.sh": ("", f"{task} warm_start") for task in REAL}
 
 
 def test_there_is_one_recipe_for_each_cell_of_the_grid() -> None:
@@ -46,62 +48,41 @@ def test_there_is_one_recipe_for_each_cell_of_the_grid() -> None:
 
 
 @pytest.mark.parametrize("name", [*GRID, *WARM_STARTS])
-def test_a_recipe_only_names_its_cell_and_calls_the_shared_body(name: str) -> None:
+def test_a_recipe_only_names_its_cell_and_calls_madrl_run(name: str) -> None:
     lines = [line for line in (RECIPES / name).read_text().splitlines() if not line.startswith("#")]
-    body = "warm_start_body.sh" if name in WARM_STARTS else "body.sh"
+    variables, words = (GRID | WARM_STARTS)[name]
     assert lines == [
         "set -euo pipefail",
-        f"export {(GRID | WARM_STARTS)[name]}",
-        f'exec bash "$(dirname "${{BASH_SOURCE[0]}}")/{body}" "$@"',
+        *([f"export {variables}"] if variables else []),
+        f'exec bash "$(dirname "$0")/run.sh" "$0" {words} "$@"',
     ]
 
 
-@pytest.fixture
-def spy(tmp_path: Path) -> Path:
-    """An environment whose ``madrl`` only writes down how it was called, so that a hundred dry runs do not import veRL
-    as often: what they would then have done is done in this process."""
-    stack = tmp_path / "venv"
-    (stack / "bin").mkdir(parents=True)
-    script = stack / "bin" / "madrl"
-    script.write_text(f'#!/bin/bash\nprintf "%s\\n" "$@" >{tmp_path}/arguments\n')
-    script.chmod(0o755)
-    done = subprocess.run(
-        ["bash", "-c", ". recipes/environment.sh; " + STAMP, "_", str(stack)],
-        cwd=RECIPES.parent,
-        env=os.environ | {"STACK": "cpu"},
-        check=True,
-    )
-    assert done.returncode == 0
-    return tmp_path
-
-
-STAMP = """{ echo cpu; cat pyproject.toml recipes/requirements-cpu.txt recipes/install.sh; } |
-sha256sum | cut -d' ' -f1 >"$1/.madrl-stack\""""
-"""As recipes/install.sh marks an environment that is up to date."""
+def of_recipe(name: str, **variables: str) -> Recipe:
+    """What the recipe of that name asks ``madrl run`` for, with these variables in its environment."""
+    own, words = (GRID | WARM_STARTS)[name]
+    set_here = dict(variable.replace("${ENTROPY:-0.01}", "0.01").split("=", 1) for variable in own.split())
+    return recipe_of(words.split(), set_here | variables)
 
 
 @pytest.mark.parametrize("profile", ["gpu", "tiny"])
 @pytest.mark.parametrize("name", GRID)
-def test_every_recipe_resolves_in_both_profiles(name: str, profile: str, spy: Path) -> None:
-    done = dry_run(name, PROFILE=profile, VENV=str(spy / "venv"), SEED="123")
-    assert done.returncode == 0, done.stderr
-    train, dry, *overrides = (spy / "arguments").read_text().splitlines()
-    assert (train, dry) == ("train", "--dry-run")
-    config = compose(overrides)
-    cell = dict(variable.split("=", 1) for variable in GRID[name].split())
-    assert config.madrl.reward.divergence == cell["DIVERGENCE"]
-    assert config.madrl.target == cell["TARGET"]
-    assert config.madrl.reward.form == cell.get("FORM", "additive")
-    synthetic = cell["TASK"] in SYNTHETIC
+def test_every_recipe_resolves_in_both_profiles(name: str, profile: str) -> None:
+    recipe = of_recipe(name, PROFILE=profile, SEED="123")
+    config = compose(recipe.hydra_overrides())
+    assert config.madrl.reward.divergence == recipe.divergence
+    assert config.madrl.target == recipe.target
+    assert config.madrl.reward.form == (recipe.form or "additive")
+    synthetic = recipe.task in SYNTHETIC
     assert config.madrl.reward.alpha == (0.0 if synthetic else 0.7), "SYNTHETIC trains on the divergence alone"
     assert config.actor_rollout_ref.rollout.n == (32 if synthetic else 16)
     assert config.trainer.experiment_name.startswith(name.removesuffix(".sh"))
-    data = cell["TASK"] + ("_miniature" if profile == "tiny" and not synthetic else "")
+    data = recipe.task + ("_miniature" if profile == "tiny" and not synthetic else "")
     assert config.data.train_files.endswith(f"/data/{data}/train.parquet")
     assert config.seed == 123
-    assert config.actor_rollout_ref.actor.entropy_coeff == (0.01 if "ENTROPY" in cell else 0)
+    assert config.actor_rollout_ref.actor.entropy_coeff == (0.01 if "entropy" in name else 0)
     if profile == "gpu":
-        assert config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu == (8192 if "ENTROPY" in cell else 16384)
+        assert config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu == (8192 if "entropy" in name else 16384)
         assert config.trainer.total_training_steps == (6000 if synthetic else 1200)
         assert config.trainer.test_freq == (500 if synthetic else 100)
         assert config.actor_rollout_ref.actor.optim.lr == 5e-6
@@ -109,37 +90,46 @@ def test_every_recipe_resolves_in_both_profiles(name: str, profile: str, spy: Pa
 
 @pytest.mark.parametrize("profile", ["gpu", "tiny"])
 @pytest.mark.parametrize("name", WARM_STARTS)
-def test_every_warm_start_resolves_in_both_profiles(name: str, profile: str, spy: Path) -> None:
-    done = dry_run(name, PROFILE=profile, VENV=str(spy / "venv"), SEED="123")
-    assert done.returncode == 0, done.stderr
-    command, dry, *overrides = (spy / "arguments").read_text().splitlines()
-    assert (command, dry) == ("warm-start", "--dry-run")
-    settings, _ = compose_warm_start(overrides)
-    task = WARM_STARTS[name].removeprefix("TASK=")
-    assert settings.data.name == (f"{task}_miniature" if profile == "tiny" else task)
+def test_every_warm_start_resolves_in_both_profiles(name: str, profile: str) -> None:
+    recipe = of_recipe(name, PROFILE=profile, SEED="123")
+    settings, _ = compose_warm_start(recipe.hydra_overrides())
+    assert settings.data.name == (f"{recipe.task}_miniature" if profile == "tiny" else recipe.task)
     assert settings.model == "Qwen/Qwen3-4B-Instruct-2507" or profile == "tiny"
+    assert settings.run.name == f"{recipe.task}_warm_start_{profile}_seed123"
     assert settings.seed == 123
 
 
-def test_the_variables_of_the_paper_s_grid_reach_the_config_and_the_run_s_name(spy: Path) -> None:
+def test_the_variables_of_the_paper_s_grid_reach_the_config_and_the_run_s_name() -> None:
     for variables, reward, name in (
         ({"FORM": "additive", "ALPHA": "0.55"}, ("additive", 0.55, 1.0), "math_peak_l2_additive_alpha0.55_gpu_seed42"),
         ({"FORM": "gated", "LAMBDA_G": "0.5"}, ("gated", 0.7, 0.5), "math_peak_l2_gated_lambda0.5_gpu_seed42"),
     ):
-        done = dry_run("math_peak_l2.sh", PROFILE="gpu", VENV=str(spy / "venv"), **variables)
-        assert done.returncode == 0, done.stderr
-        config = compose((spy / "arguments").read_text().splitlines()[2:])
+        config = compose(of_recipe("math_peak_l2.sh", PROFILE="gpu", **variables).hydra_overrides())
         node = config.madrl.reward
         assert (node.form, node.alpha, node.lambda_g) == reward
         assert config.trainer.experiment_name == name
 
 
-def test_a_cluster_by_address_needs_its_number_of_nodes(spy: Path) -> None:
-    environment = {"PROFILE": "gpu", "VENV": str(spy / "venv"), "RAY_ADDRESS": "head:6379"}
-    assert "RAY_ADDRESS needs NNODES" in dry_run("math_peak_l2.sh", **environment).stderr
-    assert dry_run("math_peak_l2.sh", **environment, NNODES="4").returncode == 0
-    config = compose((spy / "arguments").read_text().splitlines()[2:])
+def test_a_cluster_by_address_needs_its_number_of_nodes() -> None:
+    with pytest.raises(MadrlError, match="RAY_ADDRESS needs NNODES"):
+        of_recipe("math_peak_l2.sh", RAY_ADDRESS="head:6379")
+    config = compose(of_recipe("math_peak_l2.sh", RAY_ADDRESS="head:6379", NNODES="4").hydra_overrides())
     assert (config.ray_kwargs.ray_init.address, config.trainer.nnodes) == ("head:6379", 4)
+
+
+def test_help_prints_the_recipe_s_head_and_the_variables_and_does_nothing_else(tmp_path: Path) -> None:
+    """An empty environment, in which anything else would begin with an installation."""
+    nothing = {"PATH": os.environ["PATH"], "VENV": str(tmp_path / "venv"), "STACK": "cpu"}
+    for name in ("gsm8k_peak_rkl.sh", "quickstart.sh", "math_warm_start.sh"):
+        for option in ("--help", "-h"):
+            command = ["bash", str(RECIPES / name), option]
+            done = subprocess.run(command, env=nothing, cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stderr) == (0, "")
+            first = (RECIPES / name).read_text().splitlines()[1]
+            assert done.stdout.startswith(first.removeprefix("# "))
+            assert "MODEL=PATH|base" in done.stdout
+            assert "exec bash" not in done.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture
@@ -157,35 +147,24 @@ def run_folder(tmp_path: Path) -> Path:
     return root
 
 
-def sweep(source: str, spy: Path, cwd: Path = RECIPES, **variables: str) -> "subprocess.CompletedProcess[str]":
-    (spy / "venv" / "bin" / "python").write_text(f'#!/bin/bash\nexec {sys.executable} "$@"\n')
-    (spy / "venv" / "bin" / "python").chmod(0o755)
-    script = spy / "venv" / "bin" / "madrl"
-    script.write_text(f"""#!/bin/bash
-if [ "$1" = train ]; then cat {spy}/run/config.yaml; fi
-{{ printf "%s\\n" "$@"; echo; }} >>{spy}/calls\n""")
-    return subprocess.run(
-        ["bash", str(RECIPES / "temperature_sweep.sh"), source],
-        env=os.environ | {"STACK": "cpu", "VENV": str(spy / "venv")} | variables,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture
+def swept(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The command lines of the stages that a sweep would run, filled when it runs them."""
+    commands: list[list[str]] = []
+
+    def note(stages: Sequence[Stage], folder: Path) -> None:
+        commands.extend(stage.command[3:] for stage in stages)
+
+    monkeypatch.setattr(temperature_sweep, "run_stages", note)
+    return commands
 
 
-def calls_of(spy: Path) -> list[list[str]]:
-    return [call.splitlines() for call in (spy / "calls").read_text().strip().split("\n\n")]
-
-
-def test_a_temperature_sweep_samples_a_run_as_its_holdout_is_sampled(run_folder: Path, spy: Path) -> None:
-    done = sweep("run", spy, cwd=run_folder.parent, TEMPERATURES="0.6 1.0")
-    assert done.returncode == 0, done.stderr
-    calls = calls_of(spy)
-    assert [call[0] for call in calls] == ["generate", "evaluate"] * 2
+def test_a_temperature_sweep_samples_a_run_as_its_holdout_is_sampled(run_folder: Path, swept: list[list[str]]) -> None:
+    temperature_sweep.sweep(str(run_folder), {"TEMPERATURES": "0.6 1.0"})
+    assert [call[0] for call in swept] == ["generate", "evaluate"] * 2
     parser = argparse.ArgumentParser()
     cli._generate_options(parser)
-    for call, temperature in zip(calls[::2], (0.6, 1.0), strict=True):
+    for call, temperature in zip(swept[::2], (0.6, 1.0), strict=True):
         out = run_folder / "temperatures" / f"temperature_{temperature}.jsonl"
         assert vars(parser.parse_args(call[1:])) == {
             "model": str(run_folder / "checkpoints" / "global_step_40" / "actor" / "huggingface"),
@@ -202,35 +181,34 @@ def test_a_temperature_sweep_samples_a_run_as_its_holdout_is_sampled(run_folder:
             "chat_template": '{"enable_thinking": false}',
             "tensor_parallel_size": 2,
         }
-    assert calls[1][1:] == [
+    assert swept[1][1:] == [
         *(str(run_folder / "temperatures" / "temperature_0.6.jsonl"), "--categories", "en,zh,es,hi,fr"),
         *("--target", '{"en": 3, "hi": 1}'),
     ]
 
 
-def test_a_temperature_sweep_of_a_run_without_a_checkpoint_is_one_clear_line(run_folder: Path, spy: Path) -> None:
+def test_a_temperature_sweep_of_a_run_without_a_checkpoint_is_one_clear_line(run_folder: Path) -> None:
     shutil.rmtree(run_folder / "checkpoints")
-    done = sweep(str(run_folder), spy)
-    assert done.returncode == 1
-    assert re.fullmatch(r"madrl: error: .*/run has no checkpoint: train it first, .*\n", done.stderr)
+    with pytest.raises(MadrlError, match="run has no checkpoint: train it first"):
+        temperature_sweep.sweep(str(run_folder), {})
 
 
 @pytest.mark.parametrize(
     ("profile", "task", "data"),
     [("tiny", "math", "math_miniature"), ("gpu", "math", "math"), ("tiny", "synthetic_open", "synthetic_open")],
 )
-@pytest.mark.usefixtures("run_folder")
-def test_a_temperature_sweep_of_a_model_finds_the_task_s_data_and_leaves_no_run(
-    profile: str, task: str, data: str, spy: Path
+def test_a_temperature_sweep_of_a_model_finds_the_task_s_data(
+    profile: str, task: str, data: str, tmp_path: Path, swept: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = sweep("Qwen/Qwen3-4B", spy, PROFILE=profile, TASK=task, OUT=str(spy / "out"), TEMPERATURES="1.0")
-    assert done.returncode == 0, done.stderr
-    train, generate, _ = calls_of(spy)
-    assert train[:3] == ["train", "--dry-run", f"task={task}"]
-    assert f"paths.data='outputs/data/{data}'" in train
-    assert generate[1:3] == ["--model", "Qwen/Qwen3-4B"]
-    assert not is_run(spy / "out")
-    assert "a model needs TASK" in sweep("no/run", spy, PROFILE=profile).stderr
+    monkeypatch.setattr(
+        temperature_sweep, "resolved_config", lambda recipe: OmegaConf.to_yaml(compose(recipe.hydra_overrides()))
+    )
+    variables = {"PROFILE": profile, "TASK": task, "OUT": str(tmp_path / "out"), "TEMPERATURES": "1.0"}
+    temperature_sweep.sweep("Qwen/Qwen3-4B", variables)
+    generate, _ = swept
+    assert generate[1:5] == ["--model", "Qwen/Qwen3-4B", "--data", f"{Path.cwd()}/outputs/data/{data}/holdout.parquet"]
+    with pytest.raises(MadrlError, match="a model needs TASK"):
+        temperature_sweep.sweep("no/run", {"PROFILE": profile})
 
 
 def dry_run(recipe: str, *overrides: str, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -251,6 +229,7 @@ def installed() -> None:
 def test_a_dry_run_of_the_gpu_profile_prints_the_paper_settings() -> None:
     done = dry_run("synthetic_open_peak_fkl.sh", PROFILE="gpu", SEED="123")
     assert done.returncode == 0, done.stderr
+    assert "synthetic_open_peak_fkl_gpu_seed123, starting from Qwen/Qwen3-4B-Instruct-2507\n" in done.stdout
     config = yaml.safe_load(done.stdout)
     actor, rollout = config["actor_rollout_ref"]["actor"], config["actor_rollout_ref"]["rollout"]
     assert config["actor_rollout_ref"]["model"]["path"] == "Qwen/Qwen3-4B-Instruct-2507"
@@ -272,3 +251,17 @@ def test_a_misspelt_override_is_one_clear_line() -> None:
     assert done.returncode == 2
     assert re.search(r"^madrl: error: .*totl_steps", done.stderr, re.MULTILINE)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_dry_run_shows_the_stages_with_the_model_of_each(tmp_path: Path) -> None:
+    done = dry_run("gsm8k_peak_rkl.sh", PROFILE="gpu", OUT=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    plan = [line for line in done.stdout.splitlines() if line.startswith("#")]
+    model = f"{tmp_path}/gsm8k_warm_start_gpu_seed42/model"
+    assert plan[0] == f"# gsm8k_peak_rkl_gpu_seed42, starting from {model}"
+    assert plan[2].startswith("# 2. [warm_start] from Qwen/Qwen3-4B-Instruct-2507: ")
+    assert plan[2].endswith(f" to {model}")
+    assert f" from {model}, to {tmp_path}/gsm8k_peak_rkl_gpu_seed42" in plan[3]
+    assert yaml.safe_load(done.stdout)["actor_rollout_ref"]["model"]["path"] == model
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,228 @@
+"""A recipe as data: which run of which task, under which profile, from which model; and what follows from that.
+
+Covers names, folders and Hydra overrides. ``madrl.run`` turns a recipe into stages and runs them; a grid
+declares many.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+import madrl
+from madrl.errors import MadrlError
+
+CONFIG_DIR = Path(madrl.__file__).parent / "config"
+
+SYNTHETIC_TASKS = ("synthetic_closed", "synthetic_open")
+REAL_TASKS = ("gsm8k", "math", "code_contests")
+TASKS = (*SYNTHETIC_TASKS, *REAL_TASKS)
+PROFILES = ("gpu", "tiny")
+WARM_START = "warm_start"
+
+WARM_START_SEED = 42
+"""The warm start is made once for a task, whatever the seeds of the runs that start from it."""
+
+BASE = "base"
+"""The word of MODEL= for the model before any warm start."""
+
+NOT_OVERRIDES = {
+    "task": "name the task in the command",
+    "madrl.target": "name the target in the command",
+    "madrl.reward.divergence": "name the divergence in the command",
+    "paths.model": "set MODEL=",
+    "paths.run": "set OUT= and NAME=",
+    "paths.data": "set OUT=, below which the data are",
+    "trainer.experiment_name": "set NAME=",
+}
+"""Config keys that a recipe sets itself, in places that have to agree; and what to do in place of an override."""
+
+GPUS_KEY = "trainer.n_gpus_per_node"
+"""The config key of the GPUs that a run takes of each node, in veRL's trainer and in its SFT trainer."""
+
+ENTROPY_TOKENS = 8192
+"""Tokens of a micro-batch on GPUs with an entropy bonus, whose gradient holds three more tensors as large as the
+logits: half of what the profile takes."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What decides a recipe. An empty string stands for the task's or the profile's own value."""
+
+    task: str
+    target: str = ""
+    """Empty in a recipe that only makes the warm start."""
+    divergence: str = ""
+    profile: str = "gpu"
+    seed: int = 42
+    form: str = ""
+    alpha: str = ""
+    lambda_g: str = ""
+    entropy: str = ""
+    model: str = ""
+    """A folder, a name on the hub, or BASE."""
+    dataset: str = ""
+    ray_address: str = ""
+    nodes: str = ""
+    wandb: bool = False
+    out: Path = field(default_factory=lambda: Path("outputs").absolute())
+    name: str = ""
+    """The run's folder in ``out``; empty: after everything else."""
+    overrides: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise MadrlError(f"there is no recipe for task {self.task!r}: use one of {', '.join(TASKS)}")
+        if self.profile not in PROFILES:
+            raise MadrlError(f"PROFILE={self.profile!r} does not exist: use one of {', '.join(PROFILES)}")
+        if self.is_warm_start and self.task not in REAL_TASKS:
+            raise MadrlError(f"{self.task} has no warm start, as in the paper: one of {', '.join(REAL_TASKS)} has")
+        if self.ray_address and not self.nodes:
+            raise MadrlError("RAY_ADDRESS needs NNODES, the number of nodes to train on")
+        if self.model == BASE and self.profile == "tiny" and self.is_synthetic:
+            raise MadrlError(f"the tiny profile has no base model of {self.task}: leave MODEL unset, or name a folder")
+        for override in self.overrides:
+            key = override.partition("=")[0].lstrip("+~")
+            if key in NOT_OVERRIDES:
+                raise MadrlError(f"{override} is no override of a recipe: {NOT_OVERRIDES[key]}")
+
+    @property
+    def is_warm_start(self) -> bool:
+        return not self.target
+
+    @property
+    def is_synthetic(self) -> bool:
+        return self.task in SYNTHETIC_TASKS
+
+    @property
+    def run_name(self) -> str:
+        """The name of the run's folder. A form or weight that is left to the task is not in it."""
+        if self.name:
+            return self.name
+        if self.is_warm_start:
+            cell = f"{self.task}_{WARM_START}"
+        elif self.form == "rlvr":
+            cell = f"{self.task}_entropy{self.entropy}" if self.entropy else f"{self.task}_rlvr"
+        else:
+            parts = [self.task, "gapo"] if self.form == "gapo" else [self.task, self.target, self.divergence]
+            parts += [self.form] if self.form not in ("", "gapo") else []
+            parts += [f"alpha{self.alpha}"] if self.alpha else []
+            parts += [f"lambda{self.lambda_g}"] if self.lambda_g and self.form != "gapo" else []
+            parts += [f"entropy{self.entropy}"] if self.entropy else []
+            cell = "_".join(parts)
+        return f"{cell}_{self.profile}_seed{self.seed}"
+
+    @property
+    def run(self) -> Path:
+        """The run's folder."""
+        return self.out / self.run_name
+
+    @property
+    def data(self) -> Path:
+        """The folder of the task's parquet files, which all seeds share."""
+        generated = self.profile == "tiny" and not self.is_synthetic
+        return self.out / "data" / (f"{self.task}_miniature" if generated else self.task)
+
+    @property
+    def warm_start(self) -> "Recipe":
+        """The recipe of the warm start that this one's training starts from when no model is named, on as many GPUs."""
+        gpus = [value for key, _, value in (o.partition("=") for o in self.overrides) if key == GPUS_KEY]
+        return Recipe(
+            self.task,
+            profile=self.profile,
+            seed=WARM_START_SEED,
+            dataset=self.dataset,
+            out=self.out,
+            overrides=tuple(f"++sft.{GPUS_KEY}={value}" for value in gpus[-1:]),
+        )
+
+    @property
+    def starts_from_warm_start(self) -> bool:
+        """Whether the training takes the task's warm start: on GPUs, unless a model is named or the task has none."""
+        return not (self.is_warm_start or self.is_synthetic or self.model) and self.profile != "tiny"
+
+    @property
+    def miniature(self) -> Path | None:
+        """The folder of the miniature model that the recipe builds to start from; None when it builds none."""
+        if self.profile != "tiny" or self.model not in ("", BASE):
+            return None
+        base = self.is_warm_start or self.model == BASE
+        return self.out / "models" / (f"{self.task}_base" if base else self.task)
+
+    @property
+    def initial_model(self) -> str:
+        """The model that training (or the warm start's finetuning) starts from: a folder, or a name on the hub."""
+        if self.miniature is not None:
+            return str(self.miniature / "model")
+        if self.starts_from_warm_start:
+            return str(self.warm_start.run / "model")
+        if self.model in ("", BASE):
+            return base_model(self.profile)
+        return self.model
+
+    def hydra_overrides(self) -> list[str]:
+        """What ``madrl train`` gets, or ``madrl warm-start`` in a recipe of a warm start."""
+        found = [f"task={self.task}", f"profile={self.profile}", f"seed={self.seed}"]
+        found += [f"paths.run='{self.run}'", f"paths.data='{self.data}'", f"paths.model='{self.initial_model}'"]
+        if self.is_warm_start:
+            return [*found, *self.overrides]
+        found += [f"madrl.target={self.target}", f"madrl.reward.divergence={self.divergence}"]
+        found += [f"trainer.experiment_name={self.run_name}"]
+        for name in ("form", "alpha", "lambda_g"):
+            if value := getattr(self, name):
+                found.append(f"madrl.reward.{name}={value}")
+        if self.entropy:
+            found.append(f"actor_rollout_ref.actor.entropy_coeff={self.entropy}")
+            if self.profile == "gpu":
+                found.append(f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={ENTROPY_TOKENS}")
+        if self.profile == "tiny" and self.is_synthetic:
+            # This miniature knows nothing but the topics it was finetuned on, so it is evaluated on those.
+            found.append(f"data.val_files='{self.data}/train_probe.parquet'")
+        if self.ray_address:
+            found += [f"++ray_kwargs.ray_init.address={self.ray_address}", f"trainer.nnodes={self.nodes}"]
+        if self.wandb:
+            found.append("trainer.logger=[console,tensorboard,file,wandb]")
+        return [*found, *self.overrides]
+
+
+def base_model(profile: str) -> str:
+    """The profile's model before any warm start."""
+    text = (CONFIG_DIR / "profile" / f"{profile}.yaml").read_text(encoding="utf-8")
+    return str(yaml.safe_load(text)["paths"]["model"])
+
+
+def recipe_of(words: Sequence[str], variables: Mapping[str, str]) -> Recipe:
+    """The recipe that the command's ``words`` and the environment's ``variables`` describe (madrl.run's docstring).
+
+    ``profile=`` and ``seed=`` among the words stand for their variables. Raises MadrlError for what does not exist.
+    """
+    overrides = [word for word in words if "=" in word or word.startswith("~")]
+    named = [word for word in words if word not in overrides]
+    if not (len(named) == 3 or (len(named) == 2 and named[1] == WARM_START)):
+        raise MadrlError(f"{' '.join(words)!r} names no recipe: write TASK TARGET DIVERGENCE, or TASK {WARM_START}")
+    target, divergence = ("", "") if named[1] == WARM_START else named[1:]
+    own = {"profile": variables.get("PROFILE") or "gpu", "seed": variables.get("SEED") or "42"}
+    for override in [word for word in overrides if word.partition("=")[0] in own]:
+        key, _, own[key] = override.partition("=")
+        overrides.remove(override)
+    if not own["seed"].isdecimal():
+        raise MadrlError(f"SEED={own['seed']!r} is not a whole number")
+    model = variables.get("MODEL", "")
+    form = {name: variables.get(name.upper(), "") for name in ("form", "alpha", "lambda_g", "entropy")}
+    return Recipe(
+        task=named[0],
+        target=target,
+        divergence=divergence,
+        profile=own["profile"],
+        seed=int(own["seed"]),
+        **({} if named[1] == WARM_START else form),
+        model=str(Path(model).absolute()) if model not in ("", BASE) and Path(model).is_dir() else model,
+        dataset=variables.get("DATASET", ""),
+        ray_address=variables.get("RAY_ADDRESS", ""),
+        nodes=variables.get("NNODES", ""),
+        wandb=bool(variables.get("WANDB")),
+        out=Path(variables.get("OUT") or "outputs").absolute(),
+        name=variables.get("NAME", ""),
+        overrides=tuple(overrides),
+    )

@@ -1,0 +1,327 @@
+"""One recipe from beginning to end: data, the model to start from, training, the holdout's responses, scores.
+
+    madrl run TASK TARGET DIVERGENCE [KEY=VALUE ...]    train towards a target
+    madrl run TASK warm_start [KEY=VALUE ...]           only make the model that the task's runs start from
+
+TASK is synthetic_closed, synthetic_open, gsm8k, math or code_contests, TARGET is uniform or peak, DIVERGENCE is l2,
+fkl, rkl or jsd; KEY=VALUE are Hydra overrides of veRL's config (of a warm start's, with warm_start). After a kill, the
+same command goes on where it was. Environment variables:
+
+PROFILE=gpu|tiny   8 x 80 GB GPUs with Qwen3-4B, or two CPU cores with a model that is built here (a miniature)
+SEED=42            order of the training data, sampling; the paper's are 42, 123 and 200
+FORM=additive|gated|rlvr|gapo, ALPHA=0.9|0.8|0.7|0.55, LAMBDA_G=1   the reward's form; each unset: the task's own
+ENTROPY=0.01       weight of a bonus on the policy's entropy in the loss; unset: none
+DATASET=PATH       local files of the dataset, in place of the Hugging Face hub
+MODEL=PATH|base    the model to start from: a folder, a name on the hub, or base, the model before any warm start.
+                   Unset: on GPUs the task's warm start, made first when it is not there and shared by all recipes of
+                   the task (SYNTHETIC: the base model, as in the paper); in the tiny profile a skewed miniature
+SANDBOX_URL=URLS   judge programs there, in place of a sandbox that is started and stopped with the recipe
+RAY_ADDRESS=ADDR NNODES=N   run on a Ray cluster that runs already
+DRY_RUN=1          only print the stages, and the resolved config, every key checked against the installed veRL; with
+                   DATASET also prepare the data and score some of its rows with the run's reward manager
+WANDB=1            log to Weights & Biases as well
+NAME, OUT          the run goes to $OUT/$NAME; data and models to $OUT/data, $OUT/models, $OUT/TASK_warm_start_...
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+import madrl
+from madrl.errors import MadrlError
+from madrl.files import waited_for
+from madrl.recipe import BASE, WARM_START, Recipe, base_model
+from madrl.run_folder import RunFolder
+from madrl.signals import end_with_parent, told_to_stop
+
+CHECKOUT = Path(madrl.__file__).parents[1]
+
+DATA_SCRIPTS = {"gsm8k": "gsm8k", "math": "hendrycks_math", "code_contests": "code_contests"}
+
+PATIENCE_S = 30.0
+"""How long a stage that was told to stop may take to end; veRL is given 20 s of them."""
+
+SANDBOX_VARIABLE = "MADRL_SANDBOX_URLS"
+
+
+class Stage(NamedTuple):
+    """One step of a recipe, run as a process of its own."""
+
+    name: str
+    description: str
+    command: list[str]
+    makes: Path | None = None
+    """What other recipes use as well: they take turns to make it."""
+    done: Path | None = None
+    """A path whose existence says that the stage has been done; None: the command finds out itself, quickly."""
+    judges_programs: bool = False
+    """Whether it needs a sandbox."""
+
+
+def stages_of(recipe: Recipe) -> list[Stage]:
+    """The stages of a recipe in order, each with the model that it works on."""
+    stages = shared_stages(recipe)
+    if recipe.starts_from_warm_start:
+        stages.append(_warm_start_stage(recipe.warm_start))
+    if recipe.is_warm_start:
+        return [*stages, _warm_start_stage(recipe)]
+    run, form = recipe.run, recipe.form
+    reward = f"the {recipe.divergence} reward, towards target {recipe.target}"
+    if form == "rlvr":
+        reward = f"correctness alone, its fit measured against target {recipe.target}"
+    elif form == "gapo":
+        reward = "GAPO's reward"
+    elif recipe.is_synthetic:
+        reward = f"the {recipe.divergence} reward alone (no option is wrong), towards target {recipe.target}"
+    judges = recipe.task == "code_contests"
+    train = madrl_command("train", *recipe.hydra_overrides())
+    stages.append(
+        Stage("train", f"GRPO with {reward}, from {recipe.initial_model}, to {run}", train, judges_programs=judges)
+    )
+    if not (recipe.profile == "tiny" and recipe.is_synthetic):
+        holdout = madrl_command("holdout", str(run))
+        stages.append(
+            Stage("holdout", "sampling the holdout split with the last checkpoint", holdout, judges_programs=judges)
+        )
+    return [*stages, Stage("evaluate", "scores, figure and summary", madrl_command("evaluate", str(run)))]
+
+
+def shared_stages(recipe: Recipe) -> list[Stage]:
+    """The stages that make what all recipes of the task share: its data, and a miniature to start from. The warm start,
+    which they share as well, is not among them."""
+    stages = [_data_stage(recipe)]
+    if recipe.miniature is not None:
+        base = recipe.miniature.name.endswith(f"_{BASE}")
+        kind = "which answers in one category unless asked otherwise" if base else "with a skewed mix"
+        command = madrl_command(
+            "miniature", "--task", recipe.task, "--data", str(recipe.data), "-o", str(recipe.miniature)
+        )
+        command += ["--base"] if base else []
+        description = f"a miniature model, finetuned by veRL to answer validly, {kind}, to {recipe.miniature}"
+        stages.append(Stage("miniature", description, command, makes=recipe.miniature))
+    return stages
+
+
+def _warm_start_stage(recipe: Recipe) -> Stage:
+    description = (
+        f"from {recipe.initial_model}: sampling by category, finetuning, selection by coverage, to {recipe.run}/model"
+    )
+    command = madrl_command("warm-start", *recipe.hydra_overrides())
+    judges = recipe.task == "code_contests"
+    done = recipe.run / "model"
+    return Stage(WARM_START, description, command, makes=recipe.run, done=done, judges_programs=judges)
+
+
+def _data_stage(recipe: Recipe) -> Stage:
+    task, data = recipe.task, recipe.data
+    save = ["--local_save_dir", str(data)]
+    if recipe.is_synthetic:
+        form = task.removeprefix("synthetic_")
+        command = _script("synthetic", *save, "--form", form)
+        return Stage("data", f"{task}: topics and prompts to {data}", command, makes=data)
+    if recipe.profile == "tiny":
+        command = _script("miniature", "--task", task, *save)
+        return Stage("data", f"problems in the rows and files of {task} to {data}", command, makes=data)
+    dataset = ["--local_dataset_path", recipe.dataset] if recipe.dataset else []
+    command = _script(DATA_SCRIPTS[task], *save, *dataset)
+    manifest = data / "manifest.json"
+    judges = task == "code_contests"
+    return Stage("data", f"{task}: problems to {data}", command, makes=data, done=manifest, judges_programs=judges)
+
+
+def madrl_command(*arguments: str) -> list[str]:
+    """The command line's ``madrl`` with ``arguments``, in this interpreter."""
+    return [sys.executable, "-m", "madrl.cli", *arguments]
+
+
+def _script(name: str, *arguments: str) -> list[str]:
+    return [sys.executable, str(CHECKOUT / "data_prep" / f"{name}.py"), *arguments]
+
+
+def run(recipe: Recipe, dry_run: bool = False) -> None:
+    """Run the recipe's stages, or with ``dry_run`` print them with the resolved config, as comments above its YAML.
+
+    The config is composed and checked first, before anything is made. Raises MadrlError for a recipe that cannot be
+    run, and SystemExit with a stage's exit code when that fails: its own last line says why.
+    """
+    text = resolved_config(recipe)
+    stages = stages_of(recipe)
+    _check_warm_start(recipe)
+    if dry_run:
+        if recipe.starts_from_warm_start:
+            resolved_config(recipe.warm_start)
+        print("".join(f"# {line}\n" for line in plan_lines(recipe, stages)) + text, end="", flush=True)
+        if not recipe.dataset or recipe.is_warm_start:
+            return
+        where = f"the rewards of responses written by hand, to rows of {recipe.data}"
+        rehearsal = Stage("rehearsal", where, madrl_command("rehearse", *recipe.hydra_overrides()))
+        stages = [stages[0], rehearsal._replace(judges_programs=recipe.task == "code_contests")]
+    if recipe.profile == "tiny":
+        print(
+            f"PROFILE=tiny: a miniature stand-in for {recipe.task}, on problems and with a model made here; not the "
+            "benchmark",
+            flush=True,
+        )
+    run_stages(stages, recipe.run, reachable=not recipe.ray_address)
+
+
+def plan_lines(recipe: Recipe, stages: Sequence[Stage]) -> list[str]:
+    """What ``run`` would do, a line for each stage."""
+    lines = [f"{recipe.run_name}, starting from {recipe.initial_model}"]
+    for number, stage in enumerate(stages, start=1):
+        there = " (done already)" if stage.done is not None and stage.done.exists() else ""
+        lines.append(f"{number}. [{stage.name}] {stage.description}{there}")
+    return lines
+
+
+def resolved_config(recipe: Recipe) -> str:
+    """The recipe's resolved config as YAML, checked against the installed veRL.
+
+    A process of its own composes it, which gives back the memory that veRL's imports take. Raises SystemExit when it
+    fails; it has then said why.
+    """
+    command = madrl_command("warm-start" if recipe.is_warm_start else "train", "--dry-run", *recipe.hydra_overrides())
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.returncode)
+    return done.stdout
+
+
+def _check_warm_start(recipe: Recipe) -> None:
+    """Raises MadrlError when the warm start that is there was made from another model than the profile's."""
+    if not recipe.starts_from_warm_start:
+        return
+    folder = recipe.warm_start.run
+    if (folder / "model").exists() and (folder / "config.yaml").exists():
+        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+        made_from, wanted = config["paths"]["model"], base_model(recipe.profile)
+        if made_from != wanted:
+            raise MadrlError(
+                f"{folder} is a warm start from {made_from}, not from {wanted}: remove it to have it made again, or "
+                f"start from it with MODEL={folder}/model"
+            )
+
+
+def run_stages(stages: Sequence[Stage], folder: Path, reachable: bool = True) -> None:
+    """Run the stages in order, one line when each starts and one with its time when it ends, and write the times to
+    ``folder/stages.jsonl``. ``reachable`` says whether a sandbox that is started here can be reached by the judges.
+
+    Raises SystemExit with the exit code of a stage that fails."""
+    folder.mkdir(parents=True, exist_ok=True)
+    times = RunFolder(folder).stages
+    with ExitStack() as services:
+        environment: dict[str, str] = {}
+        for stage in stages:
+            if stage.done is not None and stage.done.exists():
+                print(f"[{stage.name}] done already: {stage.done}", flush=True)
+                continue
+            if stage.judges_programs and SANDBOX_VARIABLE not in environment:
+                with _timed("sandbox", f"the judge of programs; log: {folder}/sandbox.log", times):
+                    environment[SANDBOX_VARIABLE] = services.enter_context(sandbox_urls(folder, reachable))
+            with _timed(stage.name, stage.description, times), _in_turn(stage):
+                if stage.done is None or not stage.done.exists():  # another recipe has not made it meanwhile
+                    _call(stage.command, os.environ | environment)
+
+
+@contextmanager
+def _timed(name: str, description: str, times: Path) -> Iterator[None]:
+    print(f"[{name}] {description}", flush=True)
+    started = time.time()
+    yield
+    seconds = time.time() - started
+    print(f"[{name}] done in {seconds:.0f} s", flush=True)
+    with times.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"stage": name, "seconds": round(seconds, 1)}) + "\n")
+
+
+@contextmanager
+def _in_turn(stage: Stage) -> Iterator[None]:
+    """Hold the lock of what the stage makes, while no other recipe makes it; so does every process of the stage."""
+    if stage.makes is None:
+        yield
+        return
+    lock = stage.makes.with_name(f"{stage.makes.name}.lock")
+    notice = f"[{stage.name}] waits for another recipe that makes {stage.makes}"
+    with waited_for(lock, waiting=lambda: print(notice, flush=True)):
+        yield
+
+
+def _call(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Run a stage's process to its end; a SIGTERM is passed on to it. Raises SystemExit when it fails."""
+    # A terminal sends its Ctrl-C to the stage as well, which ends in its own time.
+    with told_to_stop(signal.SIGTERM, signal.SIGINT) as told:
+        # Open file descriptors, the locks among them, are the stage's too.
+        child = subprocess.Popen(command, env=environment, close_fds=False, preexec_fn=end_with_parent())
+        passed_on = False
+        deadline = 0.0
+        while child.poll() is None:
+            if signal.SIGTERM in told and not passed_on:
+                passed_on, deadline = True, time.monotonic() + PATIENCE_S
+                child.terminate()
+            if passed_on and time.monotonic() > deadline:
+                child.kill()
+            time.sleep(0.1)
+    if told:
+        raise SystemExit(128 + told[0].value)
+    if child.returncode:
+        raise SystemExit(child.returncode if child.returncode > 0 else 128 - child.returncode)
+
+
+@contextmanager
+def sandbox_urls(folder: Path, reachable: bool = True) -> Iterator[str]:
+    """The sandboxes that judge programs: those that SANDBOX_URL or MADRL_SANDBOX_URLS names, or one that is started
+    here and ends with the block, its log in ``folder/sandbox.log``.
+
+    Raises MadrlError when none is named and one that is started here could not be reached, or does not start."""
+    named = os.environ.get("SANDBOX_URL") or os.environ.get(SANDBOX_VARIABLE)
+    if named:
+        yield named
+        return
+    if not reachable:
+        raise MadrlError("other nodes cannot reach a sandbox of ours: start some, and name them in SANDBOX_URL=")
+    log = folder / "sandbox.log"
+    with (folder / "sandbox_install.log").open("wb") as install_log:
+        installed = subprocess.run(
+            ["bash", str(CHECKOUT / "sandbox" / "install.sh")], stdout=install_log, stderr=install_log, check=False
+        )
+    if installed.returncode:
+        raise MadrlError(f"sandbox/install.sh ended with exit code {installed.returncode}: see {install_log.name}")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # When the run ends nobody waits for what is still being judged.
+    command = [sys.executable, "-m", "sandbox", "--host", "127.0.0.1", "--port", str(port), "--drain-s", "5"]
+    with log.open("ab") as output:
+        service = subprocess.Popen(
+            command, cwd=CHECKOUT, stdout=output, stderr=output, close_fds=False, preexec_fn=end_with_parent()
+        )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        while not _is_healthy(url):
+            if service.poll() is not None:
+                raise MadrlError(f"the sandbox did not start (exit code {service.returncode}): see {log}")
+            time.sleep(0.5)
+        yield url
+    finally:
+        service.terminate()
+        service.wait()
+
+
+def _is_healthy(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/health", timeout=30):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False

@@ -1,0 +1,80 @@
+"""The sampling temperature baseline: no training, only one model's holdout responses at several temperatures.
+
+    madrl temperature-sweep RUN      the last checkpoint of a run
+    madrl temperature-sweep MODEL    a folder, or a name on the Hugging Face hub; needs TASK
+
+A higher temperature spreads the mix over everything, at the price of correctness; it cannot ask for a mix. Killed at
+any time, the same command goes on where it was. Environment variables:
+
+TEMPERATURES="0.6 0.8 1.0 1.2 1.4"   1.0 is the temperature of training and of every other table
+SAMPLES=N                            responses to each problem; unset: as many as a run's holdout takes
+OUT=DIR                              gets temperature_T.jsonl and temperature_T.metrics.json for each T; unset:
+                                     RUN/temperatures, or outputs/temperatures/TASK
+TASK, PROFILE=gpu|tiny, DATA=DIR     of a MODEL: the task, the sizes, and where data_prep wrote the task
+SANDBOX_URL=URLS                     judges programs; unset: a sandbox is started and stopped with the command
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from madrl.errors import MadrlError
+from madrl.recipe import Recipe
+from madrl.run import Stage, madrl_command, resolved_config, run_stages
+from madrl.run_folder import RunFolder
+
+TEMPERATURES = "0.6 0.8 1.0 1.2 1.4"
+
+
+def sweep(source: str, variables: Mapping[str, str]) -> None:
+    """Sample and evaluate ``source``, a run folder or a model, at each temperature (the module's docstring).
+
+    Raises MadrlError for a run without a checkpoint and a model without a task, SystemExit when a stage fails.
+    """
+    run = RunFolder(Path(source).absolute())
+    if run.config.exists():
+        from omegaconf import OmegaConf
+
+        from madrl.generation.trained_model import trained_model
+
+        settings = OmegaConf.load(run.config)
+        config: Any = OmegaConf.to_container(settings)
+        model = str(trained_model(run, settings))
+        folder = Path(variables.get("OUT") or run.root / "temperatures")
+    else:
+        if not variables.get("TASK"):
+            raise MadrlError(f"{source} is no run folder, and a model needs TASK=gsm8k, math, code_contests, ...")
+        profile = variables.get("PROFILE") or "gpu"
+        recipe = Recipe(variables["TASK"], "uniform", "rkl", profile, model=source, name="temperature_sweep")
+        config = yaml.safe_load(resolved_config(recipe))
+        config["paths"]["data"] = variables.get("DATA") or config["paths"]["data"]
+        model = source
+        folder = Path(variables.get("OUT") or f"outputs/temperatures/{recipe.task}")
+    temperatures = (variables.get("TEMPERATURES") or TEMPERATURES).split()
+    samples = variables.get("SAMPLES") or str(config["actor_rollout_ref"]["rollout"]["val_kwargs"]["n"])
+    stages = []
+    for temperature in temperatures:
+        responses = folder.absolute() / f"temperature_{temperature}.jsonl"
+        stages += _stages(config, model, responses, temperature, samples)
+    run_stages(stages, folder.absolute())
+
+
+def _stages(config: Mapping[str, Any], model: str, responses: Path, temperature: str, samples: str) -> list[Stage]:
+    own, rollout = config["madrl"], config["actor_rollout_ref"]["rollout"]
+    categories = ",".join(own["categories"])
+    target = own["target"] if isinstance(own["target"], str) else json.dumps(own["target"])
+    generate = madrl_command("generate", "--model", model, "--data", f"{config['paths']['data']}/holdout.parquet")
+    generate += ["-o", str(responses), "--classifier", own["classifier"], "--verifier", own["verifier"]]
+    generate += ["--categories", categories, "--samples", samples, "--temperature", temperature]
+    generate += ["--max-response-tokens", str(config["data"]["max_response_length"]), "--seed", str(config["seed"])]
+    generate += ["--chat-template", json.dumps(config["data"].get("apply_chat_template_kwargs") or {})]
+    generate += ["--tensor-parallel-size", str(rollout["tensor_model_parallel_size"])]
+    evaluate = madrl_command("evaluate", str(responses), "--categories", categories, "--target", target)
+    judges = own["verifier"] == "code"
+    return [
+        Stage(f"temperature {temperature}", f"{model}, to {responses}", generate, judges_programs=judges),
+        Stage("evaluate", f"scores of {responses}", evaluate),
+    ]

@@ -1,0 +1,217 @@
+"""Recipes as stages: which there are, from which model, and how they are run, shared, stopped and gone on with."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from madrl.errors import MadrlError
+from madrl.recipe import REAL_TASKS, Recipe, recipe_of
+from madrl.run import Stage, plan_lines, run, run_stages, stages_of
+
+HUB = "Qwen/Qwen3-4B-Instruct-2507"
+FAR = 300.0
+"""Seconds after which something hangs."""
+
+
+def recipe(words: str, out: Path, **variables: str) -> Recipe:
+    return recipe_of(words.split(), {"OUT": str(out), **variables})
+
+
+def names(made: Recipe) -> list[str]:
+    return [stage.name for stage in stages_of(made)]
+
+
+def model_of(made: Recipe) -> str:
+    (found,) = (override for override in made.hydra_overrides() if override.startswith("paths.model="))
+    return found.removeprefix("paths.model=").strip("'")
+
+
+@pytest.mark.parametrize("task", REAL_TASKS)
+def test_on_gpus_a_real_task_starts_from_its_warm_start_which_is_made_first(task: str, tmp_path: Path) -> None:
+    made = recipe(f"{task} peak rkl", tmp_path, SEED="123")
+    assert names(made) == ["data", "warm_start", "train", "holdout", "evaluate"]
+    # One for all seeds of the task.
+    assert model_of(made) == f"{tmp_path}/{task}_warm_start_gpu_seed42/model"
+    warm_start = stages_of(made)[1]
+    assert f"paths.model='{HUB}'" in warm_start.command
+    assert warm_start.done == Path(model_of(made))
+    assert f"from {model_of(made)}" in plan_lines(made, stages_of(made))[3]
+
+
+TINY = {"PROFILE": "tiny"}
+WARM_START = "{}/math_warm_start_gpu_seed42/model"
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "stages", "model"),
+    [
+        ("math peak rkl", {"MODEL": "base"}, "data train holdout evaluate", HUB),
+        ("math peak rkl", {"MODEL": "hub/other"}, "data train holdout evaluate", "hub/other"),
+        ("math uniform rkl", {"FORM": "rlvr"}, "data warm_start train holdout evaluate", WARM_START),
+        ("synthetic_open peak l2", {}, "data train holdout evaluate", HUB),
+        ("math peak rkl", TINY, "data miniature train holdout evaluate", "{}/models/math/model"),
+        ("math peak l2 profile=tiny", {"MODEL": "base"}, "data miniature train holdout evaluate", "{}/models/math_base/model"),
+        ("synthetic_open peak l2", TINY, "data miniature train evaluate", "{}/models/synthetic_open/model"),
+        ("math warm_start", {}, "data warm_start", HUB),
+        ("math warm_start", TINY, "data miniature warm_start", "{}/models/math_base/model"),
+    ],
+)  # fmt: skip
+def test_model_says_what_a_recipe_starts_from(
+    words: str, variables: dict[str, str], stages: str, model: str, tmp_path: Path
+) -> None:
+    made = recipe(words, tmp_path, **variables)
+    assert names(made) == stages.split()
+    assert model_of(made) == model.format(tmp_path)
+
+
+def test_a_folder_as_model_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "base").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert model_of(recipe("math peak rkl", tmp_path, MODEL="mine")) == str(tmp_path / "mine")
+    assert model_of(recipe("math peak rkl", tmp_path, MODEL="base")) == HUB, "a folder of that name is ./base"
+
+
+def test_the_warm_start_takes_as_many_gpus_as_the_training(tmp_path: Path) -> None:
+    made = recipe("gsm8k peak rkl trainer.n_gpus_per_node=4 trainer.total_epochs=1", tmp_path)
+    assert stages_of(made)[1].command[-1] == "++sft.trainer.n_gpus_per_node=4"
+    assert not [word for word in stages_of(made)[1].command if "total_epochs" in word]
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "said"),
+    [
+        ("gsm8k peak", {}, "'gsm8k peak' names no recipe: write TASK TARGET DIVERGENCE, or TASK warm_start"),
+        ("gsm9k peak rkl", {}, "no recipe for task 'gsm9k'"),
+        ("gsm8k peak rkl", {"PROFILE": "cpu"}, "PROFILE='cpu' does not exist: use one of gpu, tiny"),
+        ("gsm8k peak rkl", {"SEED": "many"}, "SEED='many' is not a whole number"),
+        ("gsm8k peak rkl paths.model=mine", {}, "set MODEL="),
+        ("gsm8k peak rkl madrl.target=uniform", {}, "name the target in the command"),
+        ("synthetic_open warm_start", {}, "synthetic_open has no warm start"),
+        ("synthetic_open peak rkl", {"PROFILE": "tiny", "MODEL": "base"}, "no base model of synthetic_open"),
+    ],
+)
+def test_a_recipe_that_cannot_be_run_is_one_clear_line(
+    words: str, variables: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(MadrlError, match=said):
+        recipe(words, tmp_path, **variables)
+
+
+def test_a_warm_start_from_another_model_is_not_taken_for_this_one_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = recipe("gsm8k peak rkl", tmp_path)
+    monkeypatch.setattr("madrl.run.resolved_config", lambda recipe: "")
+    folder = made.warm_start.run
+    (folder / "model").mkdir(parents=True)
+    (folder / "config.yaml").write_text("paths: {model: hub/smaller}\n")
+    with pytest.raises(MadrlError, match=f"is a warm start from hub/smaller, not from {HUB}: remove it"):
+        run(made, dry_run=True)
+    (folder / "config.yaml").write_text(f"paths: {{model: {HUB}}}\n")
+    run(made, dry_run=True)
+
+
+def test_what_is_there_is_not_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    run_stages([Stage("model", "a model", ["false"], makes=made, done=made)], tmp_path / "run")
+    assert capsys.readouterr().out == f"[model] done already: {made}\n"
+    assert not (tmp_path / "run" / "stages.jsonl").exists()
+
+
+def test_each_stage_leaves_its_time_and_one_that_fails_ends_the_recipe_with_its_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stages = [
+        Stage("one", "first", ["true"]),
+        Stage("two", "then", ["bash", "-c", "exit 7"]),
+        Stage("three", "", ["true"]),
+    ]
+    with pytest.raises(SystemExit) as failed:
+        run_stages(stages, tmp_path)
+    assert failed.value.code == 7
+    assert re.fullmatch(r"\[one\] first\n\[one\] done in \d+ s\n\[two\] then\n", capsys.readouterr().out)
+    (line,) = (tmp_path / "stages.jsonl").read_text().splitlines()
+    assert json.loads(line)["stage"] == "one"
+
+
+MAKING = """
+import sys
+from pathlib import Path
+from madrl.run import Stage, run_stages
+made, name = Path(sys.argv[1]), sys.argv[2]
+script = "echo $$ >>%s.makers; while [ -e %s.hold ]; do sleep 0.05; done; mkdir %s" % (made, made, made)
+run_stages([Stage("model", "makes it", ["bash", "-c", script], makes=made, done=made)], made.parent / name)
+"""
+
+
+def wait_for(found: Callable[[], object]) -> None:
+    deadline = time.monotonic() + FAR
+    while not found():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def making(made: Path, name: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", MAKING, str(made), name]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_two_recipes_that_need_one_model_at_once_make_it_once(tmp_path: Path) -> None:
+    made, hold = tmp_path / "model", tmp_path / "model.hold"
+    hold.touch()
+    first = making(made, "first")
+    wait_for((tmp_path / "model.makers").exists)
+    second = making(made, "second")
+    assert second.stdout is not None
+    said = [second.stdout.readline() for _ in range(2)]
+    assert said[1] == f"[model] waits for another recipe that makes {made}\n"
+    hold.unlink()
+    assert [first.wait(FAR), second.wait(FAR)] == [0, 0]
+    assert len((tmp_path / "model.makers").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_stage_ends_with_a_recipe_that_is_stopped_or_killed_and_is_done_by_the_next(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    made, hold = tmp_path / "model", tmp_path / "model.hold"
+    hold.touch()
+    first = making(made, "first")
+    wait_for(lambda: (tmp_path / "model.makers").exists() and (tmp_path / "model.makers").read_text().strip())
+    stage = int((tmp_path / "model.makers").read_text())
+    first.send_signal(number)
+    assert first.wait(FAR) == (128 + number if number is signal.SIGTERM else -number)
+    wait_for(lambda: not Path(f"/proc/{stage}").exists())
+    assert not made.exists()
+    hold.unlink()
+    assert making(made, "first").wait(FAR) == 0
+    assert made.exists()
+
+
+def test_a_sandbox_that_other_nodes_could_not_reach_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SANDBOX_URL", "MADRL_SANDBOX_URLS"):
+        monkeypatch.delenv(name, raising=False)
+    stage = Stage("train", "programs", ["false"], judges_programs=True)
+    with pytest.raises(MadrlError, match="name them in SANDBOX_URL="):
+        run_stages([stage], tmp_path, reachable=False)
+
+
+def test_a_sandbox_that_is_named_is_given_to_the_stages_that_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANDBOX_URL", "http://node1:8080")
+    monkeypatch.delenv("MADRL_SANDBOX_URLS", raising=False)
+    write = ["bash", "-c", f'echo "$MADRL_SANDBOX_URLS" >{tmp_path}/told']
+    run_stages([Stage("train", "programs", write, judges_programs=True)], tmp_path / "run")
+    assert (tmp_path / "told").read_text() == "http://node1:8080\n"
+    assert "MADRL_SANDBOX_URLS" not in os.environ
