@@ -269,12 +269,17 @@ def _miniature_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="gets the model as DIR/model")
     parser.add_argument("--seed", type=int, default=42, help="of the initial weights and the examples (%(default)s)")
     parser.add_argument("--base", action="store_true", help="the base model, which a warm start begins with")
+    parser.add_argument(
+        "--skew", metavar="W,W,...", help="weights of the categories in its answers, in order, in place of its own"
+    )
 
 
 def _miniature(args: argparse.Namespace) -> None:
     from madrl.miniature.build import build
+    from madrl.miniature.tasks import skew_of
 
-    print(build(args.task, Path(args.data), Path(args.output), args.seed, args.base))
+    skew = None if args.skew is None else skew_of(args.skew)
+    print(build(args.task, Path(args.data), Path(args.output), args.seed, args.base, skew))
 
 
 def _generate_options(parser: argparse.ArgumentParser) -> None:

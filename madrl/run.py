@@ -252,7 +252,7 @@ def _in_turn(stage: Stage) -> Iterator[None]:
     if stage.makes is None:
         yield
         return
-    lock = stage.makes.with_name(f"{stage.makes.name}.lock")
+    lock = stage.makes.with_name(f".{stage.makes.name}.lock")
     notice = f"[{stage.name}] waits for another recipe that makes {stage.makes}"
     with waited_for(lock, waiting=lambda: print(notice, flush=True)):
         yield

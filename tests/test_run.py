@@ -47,6 +47,7 @@ def test_on_gpus_a_real_task_starts_from_its_warm_start_which_is_made_first(task
 
 
 TINY = {"PROFILE": "tiny"}
+BASE_MINIATURE = "{}/models/math_base/model"
 WARM_START = "{}/math_warm_start_gpu_seed42/model"
 
 
@@ -58,10 +59,10 @@ WARM_START = "{}/math_warm_start_gpu_seed42/model"
         ("math uniform rkl", {"FORM": "rlvr"}, "data warm_start train holdout evaluate", WARM_START),
         ("synthetic_open peak l2", {}, "data train holdout evaluate", HUB),
         ("math peak rkl", TINY, "data miniature train holdout evaluate", "{}/models/math/model"),
-        ("math peak l2 profile=tiny", {"MODEL": "base"}, "data miniature train holdout evaluate", "{}/models/math_base/model"),
+        ("math peak l2 profile=tiny", {"MODEL": "base"}, "data miniature train holdout evaluate", BASE_MINIATURE),
         ("synthetic_open peak l2", TINY, "data miniature train evaluate", "{}/models/synthetic_open/model"),
         ("math warm_start", {}, "data warm_start", HUB),
-        ("math warm_start", TINY, "data miniature warm_start", "{}/models/math_base/model"),
+        ("math warm_start", TINY, "data miniature warm_start", BASE_MINIATURE),
     ],
 )  # fmt: skip
 def test_model_says_what_a_recipe_starts_from(

@@ -1,6 +1,7 @@
 """``madrl grid plan | run | status | retry``: their options, and what each prints."""
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -101,7 +102,7 @@ def _run(args: argparse.Namespace) -> None:
         raise MadrlError(f"-n {args.at_once} must be at least 1")
     cells = _some(select(plan.cells, args.filters))
     if not args.dry_run:
-        prepare(plan, list(dict.fromkeys(cell.task for cell in cells)))
+        prepare(plan, list(dict.fromkeys(cell.task for cell in cells)), os.environ.get("DATASET", ""))
     found = identities(plan, cells)
     waiting = [standing for standing in standings_of(plan, found) if standing.state is State.PLANNED]
     if args.dry_run:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from madrl.errors import MadrlError
 from madrl.files import locked, waited_for
@@ -30,20 +31,22 @@ def supervisor(plan: Plan, run_name: str) -> list[str]:
     return [sys.executable, "-m", "madrl.grid.supervise", str(plan.out), run_name]
 
 
-def prepare(plan: Plan, tasks: Sequence[str]) -> None:
+def prepare(plan: Plan, tasks: Sequence[str], dataset: str = "") -> None:
     """Make what the cells of ``tasks`` share: their data, and the miniature models that the recipe would build. A warm
     start is a cell of its own.
 
     Before the first cell rather than in it, since the data are part of every cell's name, and two cells must not make
-    them at once. Data that are there are made anew only where that is cheap, as in every recipe. Raises MadrlError when
-    a stage fails. A command of one's own prepares what it needs itself."""
+    them at once. Data that are there are made anew only where that is cheap, as in every recipe; ``dataset`` is where
+    they are made from, as in ``Recipe``. Raises MadrlError when a stage fails. A command of one's own prepares what it
+    needs itself."""
     if plan.command is not None:
         return
     for task in tasks:
         # The stages hold the lock as well, so that a grid that is killed now does not let another one in.
         with waited_for(plan.folder / "preparing"):
             try:
-                run_stages(shared_stages(shared_recipe(plan, task)), plan.folder / "shared" / task)
+                recipe = replace(shared_recipe(plan, task), dataset=dataset)
+                run_stages(shared_stages(recipe), plan.folder / "shared" / task)
             except SystemExit as failed:
                 raise MadrlError(f"preparing {task} ended with exit code {failed.code}: see above") from None
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,28 @@ CHECKPOINTS = 3
 """In the course of the finetuning; a kill costs what came after the last."""
 
 
-def build(task: str, data_dir: Path, out_dir: Path, seed: int, base: bool = False) -> Path:
+def build(
+    task: str, data_dir: Path, out_dir: Path, seed: int, base: bool = False, skew: tuple[float, ...] | None = None
+) -> Path:
     """Build the miniature of ``task``, or with ``base`` its base model, and finetune it on what the training rows of
     ``data_dir`` allow; returns the model's folder.
 
     ``out_dir/model`` appears only when it is finished; called again with the same data and seed, it is returned as it
-    is. One that was stopped resumes from veRL's SFT checkpoint. Raises MadrlError when there is no miniature of the
-    task, the data cannot be read, another process makes this model, or veRL fails.
+    is. One that was stopped resumes from veRL's SFT checkpoint. ``skew`` takes the place of the miniature's own. Raises
+    MadrlError when there is no miniature of the task, the skew has not a share for each of its categories, the data
+    cannot be read, another process makes this model, or veRL fails.
     """
     there_are = BASES if base else MINIATURES
     if task not in there_are:
         kind = "base miniature" if base else "miniature"
         raise MadrlError(f"task {task!r} has no {kind}: there is one of {', '.join(there_are)}")
     miniature = there_are[task]
+    if skew is not None:
+        if len(skew) != len(miniature.skew):
+            raise MadrlError(
+                f"a skew of {len(skew)} weights: the miniature of {task} has {len(miniature.skew)} categories"
+            )
+        miniature = replace(miniature, skew=skew)
     train_file = data_dir / "train.parquet"
     check_parquet(train_file)
     # Through JSON and back, since it is compared with what a file holds.

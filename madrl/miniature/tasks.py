@@ -7,11 +7,13 @@ seen more of it.
 """
 
 import json
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from madrl.errors import MadrlError
 from madrl.miniature import arithmetic, programs
 from madrl.prompts import (
     CHOICE_QUESTIONS,
@@ -83,6 +85,17 @@ class Base(Miniature):
             prompt, response = self.example(rows, category, rng)
             examples.append((prompt if named is None else self.naming(prompt, self.categories[named]), response))
         return examples
+
+
+def skew_of(text: str) -> tuple[float, ...]:
+    """The shares that the comma-separated weights ``text`` stand for. Raises MadrlError for what is no such list."""
+    try:
+        weights = [float(weight) for weight in text.split(",")]
+    except ValueError:
+        weights = []
+    if not all(0 <= weight < math.inf for weight in weights) or not sum(weights):
+        raise MadrlError(f"skew {text!r} is no list of weights: write 1,0,0,0,0 for the first category alone")
+    return tuple(weight / sum(weights) for weight in weights)
 
 
 def choice_example(rows: Sequence[Row], category: int, rng: random.Random) -> Example:

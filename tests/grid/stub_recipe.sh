@@ -1,5 +1,5 @@
 #!/bin/bash
-# In place of recipes/body.sh: three steps, each written down, and after a kill it goes on where it was.
+# In place of madrl run: three steps, each written down, and after a kill it goes on where it was.
 #   HOLD     a file: as long as it exists the recipe makes no second step
 #   BREAK    a file: as long as it exists the recipe fails at its first step, with the file's content as last words
 #   ALONE=1  fails when another cell runs at the same time

@@ -14,12 +14,13 @@ import yaml
 
 from madrl.cli import main
 from madrl.errors import MadrlError
-from madrl.grid.cells import Cell
+from madrl.grid.cells import Cell, warm_start_cell
 from madrl.grid.identity import identities
 from madrl.grid.ledger import Ledger, Standing, standing_of
-from madrl.grid.plan import RECIPES, Plan, load_plan
-from madrl.grid.submit import Submission, ray, skypilot, slurm
+from madrl.grid.plan import Plan, load_plan
+from madrl.grid.submit import Submission, ray, skypilot, slurm, submit
 from madrl.grid.supervise import supervise
+from madrl.run import CHECKOUT
 
 STUB = Path(__file__).parent / "stub_recipe.sh"
 CELLS = tuple(Cell("math", "add70", "peak", "rkl", seed) for seed in (42, 123))
@@ -85,6 +86,27 @@ def test_slurm_in_the_tiny_profile_asks_for_cores(plan: Plan) -> None:
     assert "gpus" not in text
 
 
+def test_slurm_holds_the_cells_back_until_their_warm_start_is_made(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, *others = (standing_of(plan, identity) for identity in identities(plan, [warm_start_cell("math"), *CELLS]))
+    submission = slurm(plan, [start, *others], None)
+    sbatch = tmp_path / "bin" / "sbatch"
+    sbatch.parent.mkdir()
+    sbatch.write_text(f'#!/bin/bash\necho "$@" >>{tmp_path}/submitted\necho "71;cluster"\n')
+    sbatch.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{sbatch.parent}:{os.environ['PATH']}")
+    submit(submission)
+    folder = plan.folder / "slurm"
+    assert (tmp_path / "submitted").read_text().splitlines() == [
+        f"--parsable {folder}/warm_starts.sbatch",
+        f"--dependency=afterok:71 {folder}/array.sbatch",
+    ]
+    assert start.run_name in (folder / "warm_starts.sbatch").read_text()
+    assert start.run_name not in (folder / "array.sbatch").read_text()
+    assert all(other.run_name in (folder / "array.sbatch").read_text() for other in others)
+
+
 def test_a_scheduler_that_is_not_there_is_an_error(
     plan: Plan, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -135,7 +157,7 @@ def test_skypilot_gets_a_task_and_a_launch_for_each_cell(plan: Plan) -> None:
     task = yaml.safe_load(task_text)
     assert task["envs"] == {"CELL": None, "BUCKET": None}
     assert task["resources"] == {"accelerators": "H100:8"}
-    assert task["workdir"] == str(RECIPES.parent)
+    assert task["workdir"] == str(CHECKOUT)
     assert task["file_mounts"] == {str(plan.out): {"source": "${BUCKET}", "mode": "MOUNT_CACHED"}}
     assert shlex.split(task["run"].splitlines()[-1])[-4:] == ["-m", "madrl.grid.supervise", str(plan.out), "$CELL"]
     assert f"uv python install 3.{sys.version_info.minor}\n" in task["setup"], "code hashes are of one Python"

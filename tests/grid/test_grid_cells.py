@@ -1,8 +1,6 @@
 """The paper's grid as data, and what a cell becomes: a recipe's variables, and the config that follows from them."""
 
-import os
 import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -10,11 +8,12 @@ import pytest
 
 from madrl.cli import main
 from madrl.errors import MadrlError
-from madrl.grid.cells import FORMS, Cell, paper_grid, select
-from madrl.grid.composed import OWN_KEYS, overrides_of
-from madrl.grid.identity import builds_miniature, data_folder
-from madrl.grid.plan import RECIPE, Plan, load_plan, models_of
-from madrl.grid.supervise import variables_of
+from madrl.grid.cells import FORMS, Cell, paper_grid, select, warm_start_cell
+from madrl.grid.composed import overrides_of
+from madrl.grid.identity import Identity
+from madrl.grid.plan import Plan, load_plan, models_of
+from madrl.grid.supervise import command_of, variables_of
+from madrl.recipe import recipe_of
 
 
 def test_the_paper_s_grid_has_417_runs_123_on_each_real_task() -> None:
@@ -89,49 +88,62 @@ KINDS = [
 def test_the_config_that_is_hashed_is_the_one_that_the_recipe_trains_with(
     cell: Cell, profile: str, tmp_path: Path
 ) -> None:
-    for models in ({}, {cell.task: "/a/model"}):
+    for models in ({}, {cell.task: "/a/model"}, {cell.task: "base"}):
+        if profile == "tiny" and "base" in models.values() and cell.task.startswith("synthetic"):
+            continue  # there is none
         plan = Plan(tmp_path, (cell,), profile, models, ("trainer.n_gpus_per_node=4",))
-        named = trained_with(plan, cell)
+        # What a process that runs the cell makes of its command line and variables.
+        identity = Identity(cell, cell.name, {}, None)
+        run, task, *words = command_of(plan, cell)[3:]
+        recipe = recipe_of([task, *words], variables_of(plan, identity))
+        assert run == "run"
+        named = dict(override.split("=", 1) for override in recipe.hydra_overrides())
+        command, *overrides = overrides_of(plan, cell)
+        hashed = dict(override.split("=", 1) for override in overrides)
+        assert command == "train"
         # Only what says where the run lies, and which seed it has, is another.
-        own = {
-            "paths.run": (f"'{tmp_path}/the_run'", "'/run'"),
-            "paths.data": (f"'{data_folder(plan, cell.task)}'", "'/data'"),
-            "trainer.experiment_name": ("the_run", "cell"),
-            "seed": (str(cell.seed), "0"),
-        }
-        if profile == "tiny" or models:
-            built = f"{tmp_path}/models/{cell.task}/model"
-            assert builds_miniature(plan, cell.task) == (not models)
-            own["paths.model"] = (f"'{models.get(cell.task, built)}'", "'/model'")
-        if profile == "tiny" and cell.task.startswith("synthetic"):
-            probe = "train_probe.parquet"
-            own["data.val_files"] = (f"'{data_folder(plan, cell.task)}/{probe}'", f"'/data/{probe}'")
-        hashed = dict(override.split("=", 1) for override in overrides_of(plan, cell))
-        assert {key: (named[key], hashed[key]) for key in own} == own
-        assert set(own) - {"paths.model", "data.val_files"} <= set(OWN_KEYS)
-        assert named | {key: fixed for key, (_, fixed) in own.items()} == hashed
+        own = {"paths.run", "paths.data", "trainer.experiment_name", "seed", "paths.model", "data.val_files"}
+        assert {key for key in named if named[key] != hashed[key]} <= own
+        assert named.keys() == hashed.keys()
+        assert (hashed["paths.run"], hashed["seed"]) == ("'/out/cell'", "0")
+        assert hashed["paths.data"].startswith("'/out/data/")
+        assert str(tmp_path) not in " ".join(overrides)
+        if models:
+            assert (hashed["paths.model"] == "'/model'") == ("base" not in models.values())
 
 
-def trained_with(plan: Plan, cell: Cell) -> dict[str, str]:
-    """What recipes/body.sh passes to ``madrl train`` for the cell: in an environment whose madrl only writes that
-    down."""
-    venv = plan.out / "venv"
-    (venv / "bin").mkdir(parents=True, exist_ok=True)
-    script = venv / "bin" / "madrl"
-    script.write_text(f'#!/bin/bash\nprintf "%s\\n" "$@" >{plan.out}/arguments\n')
-    script.chmod(0o755)
-    stamp = (
-        "{ echo cpu; cat pyproject.toml recipes/requirements-cpu.txt recipes/install.sh; } | sha256sum | cut -d' ' -f1"
-    )
-    installed = subprocess.run(["bash", "-c", stamp], cwd=RECIPE.parents[1], capture_output=True, check=True)
-    (venv / ".madrl-stack").write_bytes(installed.stdout)
-    environment = {"PATH": os.environ["PATH"], "DRY_RUN": "1", "STACK": "cpu", "VENV": str(venv)}
-    subprocess.run(
-        ["bash", str(RECIPE), *plan.overrides], env=environment | variables_of(plan, cell, "the_run"), check=True
-    )
-    train, dry, *overrides = (plan.out / "arguments").read_text().splitlines()
-    assert (train, dry) == ("train", "--dry-run")
-    return dict(override.split("=", 1) for override in overrides)
+def test_the_cells_of_a_real_task_on_gpus_wait_for_its_warm_start_unless_a_model_is_named(tmp_path: Path) -> None:
+    cells = tuple(select(paper_grid(), ["task=gsm8k,synthetic_open", "seed=42", "target=peak"]))
+    plan = Plan(tmp_path, cells, "gpu", {})
+    assert plan.has_warm_start("gsm8k")
+    assert not plan.has_warm_start("synthetic_open")
+    for other in (
+        Plan(tmp_path, cells, "tiny", {}),
+        Plan(tmp_path, cells, "gpu", {"gsm8k": "hub/mine"}),
+        Plan(tmp_path, cells, "gpu", {"gsm8k": "base"}),
+        Plan(tmp_path, cells, "gpu", {}, command=("true",)),
+    ):
+        assert not other.has_warm_start("gsm8k")
+    assert command_of(plan, warm_start_cell("gsm8k"))[-3:] == ["run", "gsm8k", "warm_start"]
+    command, *overrides = overrides_of(plan, warm_start_cell("gsm8k"))
+    assert command == "warm-start"
+    assert "paths.model='Qwen/Qwen3-4B-Instruct-2507'" in overrides
+
+
+def test_a_plan_declares_each_warm_start_once_and_a_filter_keeps_the_one_that_is_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["grid", "plan", "task=math,gsm8k", "form=add70,rlvr", "-o", str(tmp_path)]) == 0
+    assert "54 cells and 2 warm starts, for which they wait" in capsys.readouterr().out
+    plan = load_plan(tmp_path)
+    assert Counter(cell.task for cell in plan.cells if cell.is_warm_start) == {"math": 1, "gsm8k": 1}
+    chosen = select(plan.cells, ["task=math", "target=peak", "seed=123"])
+    assert [cell.name for cell in chosen if cell.is_warm_start] == ["math_warm_start_seed42"]
+    assert len(chosen) == 1 + 4
+    assert [cell.name for cell in select(plan.cells, ["form=warm_start"])] == [
+        "gsm8k_warm_start_seed42",
+        "math_warm_start_seed42",
+    ]
 
 
 def test_every_form_has_the_variables_of_its_name() -> None:

@@ -11,9 +11,9 @@ import pytest
 from madrl.errors import MadrlError
 from madrl.files import locked
 from madrl.grid import composed, identity, source
-from madrl.grid.cells import Cell
+from madrl.grid.cells import Cell, warm_start_cell
 from madrl.grid.composed import Config, hash_of, overrides_of
-from madrl.grid.identity import check_unchanged, data_folder, identities
+from madrl.grid.identity import check_unchanged, identities, shared_recipe
 from madrl.grid.plan import Plan
 
 CELLS = (Cell("math", "add70", "peak", "rkl", 42), Cell("math", "add70", "peak", "rkl", 123))
@@ -34,7 +34,7 @@ def config(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write_data(plan: Plan, sha256: str) -> None:
-    folder = data_folder(plan, "math")
+    folder = shared_recipe(plan, "math").data
     folder.mkdir(parents=True, exist_ok=True)
     manifest = {"madrl_version": "any", "files": {"train.parquet": {"sha256": sha256}}}
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -78,7 +78,7 @@ def test_neither_the_place_nor_the_manifest_s_other_facts_matter(plan: Plan, tmp
     elsewhere = replace(plan, out=tmp_path / "elsewhere")
     write_data(elsewhere, "1111")
     assert names(elsewhere) == names(plan)
-    manifest = data_folder(plan, "math") / "manifest.json"
+    manifest = shared_recipe(plan, "math").data / "manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"madrl_version": "9.9"}))
     assert names(elsewhere) == names(plan)
 
@@ -89,7 +89,7 @@ def test_a_model_that_does_not_exist_is_an_error(plan: Plan) -> None:
 
 
 def test_a_manifest_that_is_just_being_replaced_is_waited_for(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = data_folder(plan, "math")
+    folder = shared_recipe(plan, "math").data
     before = names(plan)
     content = (folder / "manifest.json").read_text()
     (folder / "manifest.json").unlink()
@@ -159,10 +159,31 @@ def test_the_child_answers_each_line_with_verl_s_own_resolved_config(
     plan: Plan, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rkl, jsd = (overrides_of(plan, replace(CELLS[0], divergence=name)) for name in ("rkl", "jsd"))
-    asked = [rkl, jsd, rkl, [*rkl, "trainer.total_trainin_steps=3"]]
+    gpus = replace(plan, profile="gpu")
+    warm_start = overrides_of(gpus, warm_start_cell("math"))
+    asked = [rkl, jsd, rkl, [*rkl, "trainer.total_trainin_steps=3"], warm_start, [*warm_start, "++sft.optim.rate=1"]]
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(json.dumps(overrides) + "\n" for overrides in asked)))
     composed.main()
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
     assert answers[0] == answers[2] != answers[1]
     assert answers[0]["steps"] == 60
     assert "total_trainin_steps" in answers[3]["error"]
+    assert answers[4]["steps"] is None
+    assert "optim.rate" in answers[5]["error"]
+
+
+def test_a_cell_is_named_after_the_warm_start_that_it_waits_for(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = replace(plan, profile="gpu")
+    write_data(plan, "1111")
+    start, first, second = identities(plan, [warm_start_cell("math"), *plan.cells])
+    assert start.run_name.startswith("math_warm_start_seed42_gpu-")
+    assert start.waits_for is None
+    assert first.waits_for == second.waits_for == first.parts["model"] == start.run_name
+    # As it stands alone, and after a change of what makes it.
+    assert identities(plan, plan.cells[:1]) == [first]
+    monkeypatch.setattr(identity, "code_hash", lambda roots: f"other code of {roots}")
+    other = identities(plan, plan.cells[:1])[0]
+    assert other.waits_for != start.run_name
+    assert other.run_name != first.run_name
+    # A model that is named needs none.
+    assert identities(replace(plan, models={"math": "hub/mine"}), plan.cells[:1])[0].waits_for is None

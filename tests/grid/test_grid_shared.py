@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,52 +9,67 @@ import pytest
 
 from madrl.cli import main
 from madrl.errors import MadrlError
-from madrl.grid import composed, local
-from madrl.grid.cells import Cell
+from madrl.grid import composed, supervise
+from madrl.grid.cells import Cell, warm_start_cell
 from madrl.grid.composed import Config
-from madrl.grid.identity import data_folder
+from madrl.grid.identity import identities, shared_recipe
+from madrl.grid.ledger import Ledger
 from madrl.grid.local import prepare
-from madrl.grid.plan import RECIPES, Plan
+from madrl.grid.plan import Plan, load_plan
 
 
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An environment that recipes take for installed: our own python, and a madrl that only writes down its calls."""
+    """An environment like ours, whose interpreter only writes down what the command line would do to train and to
+    finetune: everything else is run."""
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)
-    for name, text in (
-        ("python", f'exec "{sys.executable}" "$@"'),
-        ("madrl", f'echo "$@" >>{tmp_path}/calls'),
-    ):
-        (venv / "bin" / name).write_text(f"#!/bin/bash\n{text}\n")
-        (venv / "bin" / name).chmod(0o755)
-    stamp = (
-        "{ echo cpu; cat pyproject.toml recipes/requirements-cpu.txt recipes/install.sh; } | sha256sum | cut -d' ' -f1"
-    )
-    installed = subprocess.run(["bash", "-c", stamp], cwd=RECIPES.parent, capture_output=True, check=True)
-    (venv / ".madrl-stack").write_bytes(installed.stdout)
-    monkeypatch.setenv("VENV", str(venv))
+    (venv / "pyvenv.cfg").write_text((Path(sys.prefix) / "pyvenv.cfg").read_text())
+    (venv / "lib").symlink_to(Path(sys.prefix) / "lib")
+    python = venv / "bin" / "python"
+    python.write_text(f"""#!/bin/bash
+case "$2 $3" in
+  "madrl.cli grid" | "madrl.cli run") ;;
+  madrl.cli*)
+    if [ "$4" = --dry-run ]; then exit; fi
+    echo "${{@:3}}" >>{tmp_path}/calls
+    for word in "$@"; do
+      case $word in paths.run=*) run=${{word#paths.run=}} ;; esac
+    done
+    if [ "$3" = warm-start ]; then eval "mkdir -p $run/model"; fi
+    exit ;;
+esac
+exec -a "{python}" {Path(sys.executable).resolve()} "$@"
+""")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setattr(composed, "_compose_in_child", lambda missing: {key: Config(key, 40) for key in missing})
+    for name in ("DRY_RUN", "SANDBOX_URL", "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
     return tmp_path
+
+
+def calls(stack: Path) -> list[str]:
+    file = stack / "calls"
+    return file.read_text().splitlines() if file.exists() else []
 
 
 def test_the_data_are_made_and_the_miniature_only_where_the_recipe_would_build_one(stack: Path) -> None:
     out = stack / "out"
     plan = Plan(out, (Cell("math", "add70", "peak", "rkl", 42),), "tiny", {"math": "/a/model"})
     prepare(plan, ["math"])
-    manifest = json.loads((data_folder(plan, "math") / "manifest.json").read_text())
+    manifest = json.loads((shared_recipe(plan, "math").data / "manifest.json").read_text())
     assert set(manifest["files"]) == {f"{split}.parquet" for split in ("train", "selection", "validation", "holdout")}
-    assert not (stack / "calls").exists()
+    assert calls(stack) == []
     stages = (out / "grid" / "shared" / "math" / "stages.jsonl").read_text()
     assert json.loads(stages)["stage"] == "data"
     prepare(Plan(out, plan.cells, "tiny", {}), ["math"])
-    called = (stack / "calls").read_text()
-    assert called == f"miniature --task math --data {out}/data/math_miniature -o {out}/models/math\n"
+    assert calls(stack) == [f"miniature --task math --data {out}/data/math_miniature -o {out}/models/math"]
 
 
 def test_a_cell_is_its_recipe_on_the_shared_data_in_a_folder_of_its_own_name(
-    stack: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stack: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(composed, "_compose_in_child", lambda missing: {key: Config(key, 40) for key in missing})
     out, model = stack / "out", stack / "model"
     model.mkdir()
     (model / "config.json").write_text("{}")
@@ -66,29 +80,73 @@ def test_a_cell_is_its_recipe_on_the_shared_data_in_a_folder_of_its_own_name(
     assert "is not prepared yet" in capsys.readouterr().err
     assert main(["grid", "run", "-o", str(out)]) == 0
     (run,) = out.glob("math_peak_jsd_gated_seed123_tiny-*")
-    (train, holdout, evaluate) = (stack / "calls").read_text().splitlines()
-    assert f"paths.run='{run}' paths.data='{out}/data/math_miniature'" in train
-    assert f"paths.model='{model}'" in train
-    assert "madrl.target=peak madrl.reward.divergence=jsd seed=123" in train
+    (train, holdout, evaluate) = calls(stack)
+    assert f"paths.run='{run}' paths.data='{out}/data/math_miniature' paths.model='{model}'" in train
+    assert "madrl.target=peak madrl.reward.divergence=jsd" in train
+    assert "madrl.reward.form=gated" in train
     assert (holdout, evaluate) == (f"holdout {run}", f"evaluate {run}")
     assert main(["grid", "run", "-o", str(out)]) == 0
-    assert len((stack / "calls").read_text().splitlines()) == 3, "finished cells never run again"
+    assert len(calls(stack)) == 3, "finished cells never run again"
     shutil.rmtree(run)
     assert main(["grid", "status", "-o", str(out)]) == 0
     assert "its run folder was removed" in capsys.readouterr().out
     assert main(["grid", "run", "-o", str(out)]) == 0
-    assert len((stack / "calls").read_text().splitlines()) == 6
+    assert len(calls(stack)) == 6
 
 
-def test_a_stage_that_fails_stops_the_grid(
-    stack: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    broken = stack / "broken.sh"
-    broken.write_text("echo no such dataset >&2; exit 4\n")
-    monkeypatch.setattr(local, "SHARED", broken)
+def test_the_warm_start_is_one_cell_that_the_others_wait_for(stack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = stack / "out"
+    # Data that are there.
+    (out / "data" / "math").mkdir(parents=True)
+    (out / "data" / "math" / "manifest.json").write_text('{"files": {}}')
+    assert main(["grid", "plan", "task=math", "form=rlvr", "-o", str(out)]) == 0
+    assert "3 cells and 1 warm starts" in capsys.readouterr().out
+    assert main(["grid", "status", "-o", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert said.count("waits for math_warm_start_seed42_gpu-") == 3
+    assert main(["grid", "run", "-n", "4", "seed=123,200", "-o", str(out)]) == 0
+    made = calls(stack)
+    assert made[0].startswith("warm-start task=math profile=gpu seed=42 ")
+    (start,) = out.glob("math_warm_start_seed42_gpu-*")
+    trains = [call for call in made if call.startswith("train ")]
+    assert len(trains) == 2
+    assert all(f"paths.model='{start}/model'" in call for call in trains)
+    # It is there for the cells that are run later.
+    assert main(["grid", "run", "-o", str(out)]) == 0
+    assert [call.split()[0] for call in calls(stack)].count("warm-start") == 1
+    assert main(["grid", "status", "-o", str(out)]) == 0
+    assert "4 cells: 4 done" in capsys.readouterr().out
+
+
+def test_cells_whose_warm_start_failed_are_not_run(stack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = stack / "out"
+    (out / "data" / "math").mkdir(parents=True)
+    (out / "data" / "math" / "manifest.json").write_text('{"files": {}}')
+    assert main(["grid", "plan", "task=math", "form=rlvr", "-o", str(out)]) == 0
+    plan = load_plan(out)
+    start = identities(plan, [warm_start_cell("math")])[0]
+    ledger = Ledger(plan, start.run_name)
+    ledger.describe(start)
+    ledger.record("started", pid=0)
+    ledger.record("ended", exit=2, reason="no GPU here")
+    capsys.readouterr()
+    assert main(["grid", "run", "-o", str(out)]) == 2
+    assert calls(stack) == []
+    assert main(["grid", "status", "-o", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "no GPU here" in said
+    assert "4 cells: 1 failed  3 planned" in said
+    # A scheduler that starts one all the same gets a reason.
+    cell = identities(plan, plan.cells)[1]
+    Ledger(plan, cell.run_name).describe(cell)
+    assert supervise.main([str(out), cell.run_name]) == 2
+    assert f"starts from what {start.run_name} makes, which is not done" in capsys.readouterr().err
+
+
+def test_a_stage_that_fails_stops_the_grid(stack: Path, capfd: pytest.CaptureFixture[str]) -> None:
     plan = Plan(stack / "out", (), "gpu", {})
     plan.folder.mkdir(parents=True)
-    with pytest.raises(MadrlError, match="preparing math ended with exit code 4"):
-        prepare(plan, ["math"])
-    assert "no such dataset" in capfd.readouterr().err
+    with pytest.raises(MadrlError, match="preparing math ended with exit code 2: see above"):
+        prepare(plan, ["math"], dataset=str(stack / "nowhere"))
+    assert "nowhere" in capfd.readouterr().err
     prepare(Plan(plan.out, (), "gpu", {}, command=("true",)), ["math"])

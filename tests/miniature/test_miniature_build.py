@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ from madrl.divergence import jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.miniature import arithmetic
 from madrl.miniature.build import build
-from madrl.miniature.tasks import BASES, MINIATURES, SKEW
+from madrl.miniature.tasks import BASES, MINIATURES, SKEW, skew_of
 from madrl.miniature.tiny_model import build_model, build_tokenizer, save
 from madrl.prompts import LANGUAGE_NAMES
 from madrl.rollout import Rollout
+from madrl.schema import make_row, write_parquet
 from madrl.targets import peak
 
 OCEANS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
@@ -124,3 +126,25 @@ def test_a_base_and_a_miniature_of_one_task_are_different_models(tmp_path: Path)
     assert BASES["math"].facts() != MINIATURES["math"].facts()
     with pytest.raises(MadrlError, match="task 'synthetic_open' has no base miniature: there is one of gsm8k, math"):
         build("synthetic_open", tmp_path, tmp_path, seed=1, base=True)
+
+
+def test_a_miniature_can_be_taught_another_mix_such_as_one_category_alone() -> None:
+    english = replace(MINIATURES["math"], skew=skew_of("3,0,0,0,0"))
+    answers = {classify_language(Rollout(text, "")).category for _, text in english.draw(MATH_ROWS, seed=1)[:200]}
+    assert answers == {"en"}
+    assert skew_of("1, 2,1") == (0.25, 0.5, 0.25)
+
+
+@pytest.mark.parametrize("text", ["", "1,-1", "0,0", "en=1", "1,nan", "inf,1"])
+def test_a_skew_that_is_no_list_of_weights_is_one_clear_line(text: str) -> None:
+    with pytest.raises(MadrlError, match="write 1,0,0,0,0 for the first category alone"):
+        skew_of(text)
+
+
+def test_a_skew_of_another_length_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    prepared = tmp_path / "train.parquet"
+    rows = [make_row(data_source="x", prompt="p", ability="math", ground_truth="1", index=0, split="train")]
+    write_parquet(rows, prepared)
+    with pytest.raises(MadrlError, match="a skew of 2 weights: the miniature of math has 5 categories"):
+        build("math", tmp_path, tmp_path / "out", seed=1, skew=(0.5, 0.5))
+    assert not (tmp_path / "out").exists()
