@@ -39,7 +39,7 @@ def _rescore_options(parser: argparse.ArgumentParser) -> None:
     from madrl.reward import FORMS, RewardConfig
 
     default = RewardConfig()
-    parser.add_argument("input", metavar="IN.jsonl", help="one response per line: uid, category, correct")
+    parser.add_argument("input", metavar="IN.jsonl", help="one response per line: group, category, correct")
     parser.add_argument("-o", "--output", metavar="OUT.jsonl", required=True, help="gets the same lines with rewards")
     parser.add_argument("--categories", metavar="A,B,C", required=True, help="the declared categories, in order")
     _add_target_option(parser)
@@ -198,7 +198,7 @@ def _holdout(args: argparse.Namespace) -> None:
 
 
 def _evaluate_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN|IN.jsonl", help="folder of a run; or responses: uid, category, correct")
+    parser.add_argument("run", metavar="RUN|IN.jsonl", help="folder of a run; or responses: group, category, correct")
     parser.add_argument("--categories", metavar="A,B,C", help="of IN.jsonl, in order; a run has its own")
     parser.add_argument("--target", help="of IN.jsonl: a name as in floor, or JSON weights; a run has its own")
 

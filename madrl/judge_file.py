@@ -24,7 +24,7 @@ from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
 from madrl.files import locked
 from madrl.judge import classify_response, verify_response
-from madrl.response_file import line_of, read_responses, writable
+from madrl.records import line_of, read, writable
 from madrl.rollout import Rollout
 from madrl.verifiers import load_verifier
 
@@ -82,22 +82,16 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judged:
     return _judge(Path(in_path), Path(out_path), f"verify {spec}", annotate, "verdict", ("response", "ground_truth"))
 
 
-def _judge(
-    source: Path, out_path: Path, what: str, annotate: Annotate, counted: str, required: Sequence[str]
-) -> Judged:
+def _judge(source: Path, out_path: Path, what: str, annotate: Annotate, counted: str, needs: Sequence[str]) -> Judged:
     destination = writable(out_path)
-
-    def check(row: dict[str, Any]) -> None:
-        _check_row(row, required)
-
-    total = sum(1 for _ in read_responses(source, check))
+    total = sum(1 for _ in read(source, needs, ("extra_info",)))
     with source.open("rb") as file:
         key = hashlib.file_digest(file, "sha256").hexdigest()
     key = hashlib.sha256(f"{key} {what} {__version__}".encode()).hexdigest()[:12]
     partial = destination.with_name(f".{destination.name}.{key}.partial")
     with locked(partial.with_suffix(".lock"), f"{destination}: another madrl is writing it"):
         counts, done = _resume(partial, counted)
-        rows = islice(read_responses(source, check), done, None)
+        rows = islice(read(source, needs, ("extra_info",)), done, None)
         with partial.open("ab") as unfinished, _progress() as progress:
             task = progress.add_task(what, total=total, completed=done)
             advance = functools.partial(progress.advance, task)
@@ -141,16 +135,6 @@ def _resume(partial: Path, counted: str) -> tuple[Counter[str | None], int]:
             counts[json.loads(line)[counted]] += 1
         file.truncate(whole)
     return counts, counts.total()
-
-
-def _check_row(row: dict[str, Any], required: Sequence[str]) -> None:
-    for key in required:
-        if row.get(key) is None:
-            raise MadrlError(f"no {key!r}: every line needs {' and '.join(required)}")
-    if not isinstance(row["response"], str):
-        raise MadrlError(f"response is a JSON {type(row['response']).__name__}: write the response's text")
-    if not isinstance(row.get("extra_info") or {}, dict):
-        raise MadrlError(f"extra_info is a JSON {type(row['extra_info']).__name__} where an object belongs")
 
 
 def _rollout(row: dict[str, Any]) -> Rollout:

@@ -15,7 +15,7 @@ from madrl import cli, rescore
 from madrl.reward import RewardConfig
 
 ROOT = Path(madrl.__file__).parents[1]
-HAVE_ROWS = '{"uid": "p", "category": "a", "correct": true}\n{"uid": "p", "category": "b", "correct": false}\n'
+HAVE_ROWS = '{"group": "p", "category": "a", "correct": true}\n{"group": "p", "category": "b", "correct": 0}\n'
 
 
 def _madrl(*argv: str | Path) -> subprocess.CompletedProcess[str]:

@@ -25,6 +25,7 @@ from madrl.generation.generate import Done, Sampling, generate_file
 from madrl.generation.journal import Journal
 from madrl.generation.judging import JudgeSpec
 from madrl.generation.requests import Request
+from madrl.records import name_of
 
 JUDGE = JudgeSpec("language", "math", ("en", "zh", "es", "hi", "fr"))
 ENGLISH = "We have to add the two numbers. So the answer is \\boxed{{{answer}}}."
@@ -60,10 +61,11 @@ def test_a_line_is_one_response_with_the_verdict_and_the_category_of_training(
     script(monkeypatch, reply)
     run(rows, model)
     lines = read_jsonl(rows.parent / "out.jsonl")
-    assert [line["uid"] for line in lines[:4]] == ["0_0_0", "0_1_0", "0_2_0", "1_0_0"]
+    assert [name_of(line) for line in lines[:4]] == [("0", 0, 0), ("0", 1, 0), ("0", 2, 0), ("1", 0, 0)]
     assert lines[3] == {
-        "uid": "1_0_0", "index": 1, "asked": None, "prompt": "Add.", "response": ENGLISH.format(answer=1),
-        "ground_truth": "1", "data_source": "sums", "split": "selection", "category": "en", "correct": True,
+        "group": "1", "session": 0, "turn": 0, "row": 1, "asked": None, "prompt": "Add.",
+        "response": ENGLISH.format(answer=1), "ground_truth": "1",
+        "data_source": "sums", "split": "selection", "category": "en", "correct": True,
         "answer": "1", "reason": "", "finish_reason": "stop", "prompt_tokens": 2, "response_tokens": 9,
     }  # fmt: skip
     assert [(line["category"], line["correct"], line["reason"]) for line in lines[1:3]] == [
@@ -75,15 +77,14 @@ def test_a_line_is_one_response_with_the_verdict_and_the_category_of_training(
 def test_each_response_has_a_seed_of_its_own_that_follows_from_the_call_s() -> None:
     requests = [Request(row, asked, k) for row in range(50) for asked in (None, "en", "hi") for k in range(8)]
     seeds = {request.seed(42) for request in requests}
-    assert len(seeds) == len({request.uid for request in requests}) == len(requests)
+    assert len(seeds) == len({request.name for request in requests}) == len(requests)
     assert all(0 <= seed < 2**31 for seed in seeds)
     assert requests[7].seed(42) != requests[7].seed(43)
 
 
-def test_all_samples_of_one_prompt_share_its_id_and_no_other_prompt_does() -> None:
-    assert Request(3, "rank_1", 5).uid == "3-rank_1_5_0"
-    assert Request(3, "rank_1", 5).uid.rsplit("_", 2)[0] == Request(3, "rank_1", 5).prompt_id == "3-rank_1"
-    assert Request(3, None, 5).prompt_id == "3"
+def test_all_samples_of_one_prompt_are_a_group_and_no_other_prompt_does() -> None:
+    assert Request(3, "rank_1", 5).name == ("3-rank_1", 5, 0)
+    assert Request(3, None, 5).name == ("3", 5, 0)
 
 
 def test_a_call_that_is_killed_goes_on_with_the_next_batch_and_ends_with_the_same_file(
@@ -94,7 +95,7 @@ def test_a_call_that_is_killed_goes_on_with_the_next_batch_and_ends_with_the_sam
     partial = rows.parent / ".out.jsonl.partial" / "responses.jsonl"
 
     def killed(request: Request) -> Generated:
-        while request.uid == "3_1_0":  # the 11th, in the last batch: when the first two are on disk
+        while request.name == ("3", 1, 0):  # the 11th, in the last batch: when the first two are on disk
             if partial.exists() and partial.read_bytes().count(b"\n") == 2:
                 raise KeyboardInterrupt
             time.sleep(0.01)
@@ -103,24 +104,25 @@ def test_a_call_that_is_killed_goes_on_with_the_next_batch_and_ends_with_the_sam
     script(monkeypatch, killed)
     with pytest.raises(KeyboardInterrupt):
         run(rows, model)
-    partial.write_bytes(partial.read_bytes() + b'[{"uid": "3_')  # and cut in the middle of a line
+    partial.write_bytes(partial.read_bytes() + b'[{"group": "3')  # and cut in the middle of a line
     assert not (rows.parent / "out.jsonl").exists()
     engines = script(monkeypatch, reply)
     done = run(rows, model)
     assert (len(done.lines), done.resumed) == (12, 10)
-    assert [request.uid for request in engines.asked] == ["3_1_0", "3_2_0"]
+    assert [request.name for request in engines.asked] == [("3", 1, 0), ("3", 2, 0)]
     assert not partial.parent.exists()
     run(rows, model, out="undisturbed.jsonl")
     assert (rows.parent / "out.jsonl").read_bytes() == (rows.parent / "undisturbed.jsonl").read_bytes()
 
 
 def test_a_batch_that_was_cut_off_does_not_spoil_the_one_after_it(tmp_path: Path) -> None:
-    batches = [[{"uid": "a"}, {"uid": "b"}], [{"uid": "c"}]]
+    lines = [{"group": group, "session": 0, "turn": 0} for group in "abc"]
+    batches = [lines[:2], lines[2:]]
     partial = tmp_path / ".out.jsonl.partial" / "responses.jsonl"
     Journal(tmp_path / "out.jsonl", {}).append(batches[0])
-    partial.write_bytes(partial.read_bytes() + b'[{"uid": "c')
+    partial.write_bytes(partial.read_bytes() + b'[{"group": "c')
     Journal(tmp_path / "out.jsonl", {}).append(batches[1])
-    assert list(Journal(tmp_path / "out.jsonl", {}).lines) == ["a", "b", "c"]
+    assert list(Journal(tmp_path / "out.jsonl", {}).lines) == [("a", 0, 0), ("b", 0, 0), ("c", 0, 0)]
 
 
 def test_a_finished_file_is_returned_without_starting_an_engine(
@@ -159,7 +161,7 @@ def test_a_file_of_other_settings_is_refused_by_the_name_of_what_differs(
 def test_settings_under_which_no_response_came_bind_nobody(tmp_path: Path) -> None:
     Journal(tmp_path / "out.jsonl", {"model": "does not load"})
     journal = Journal(tmp_path / "out.jsonl", {"model": "loads"})
-    journal.append([{"uid": "a"}])
+    journal.append([{"group": "a", "session": 0, "turn": 0}])
     with pytest.raises(MadrlError, match=r"responses\.jsonl holds responses made with model='loads', not 'another'"):
         Journal(tmp_path / "out.jsonl", {"model": "another"})
 
@@ -392,8 +394,8 @@ def test_the_real_engine_killed_in_the_middle_ends_with_the_file_of_an_undisturb
     assert "of them by an earlier call" in real.run("killed.jsonl")
     real.run("undisturbed.jsonl")
     lines = read_jsonl(real.folder / "undisturbed.jsonl")
-    assert [line["uid"] for line in lines] == [f"{row}_{k}_0" for row in range(ROWS) for k in range(SAMPLES)]
-    assert len({line["response"] for line in lines if line["index"] == 0}) > SAMPLES / 2, "samples differ"
+    assert [name_of(line) for line in lines] == [(str(row), k, 0) for row in range(ROWS) for k in range(SAMPLES)]
+    assert len({line["response"] for line in lines if line["row"] == 0}) > SAMPLES / 2, "samples differ"
     assert (real.folder / "killed.jsonl").read_bytes() == (real.folder / "undisturbed.jsonl").read_bytes()
 
 

@@ -11,18 +11,20 @@ from typing import Any
 
 import pytest
 
+import madrl
 from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
 from madrl.judge_file import CHUNK, classify_file, verify_file
 from madrl.rollout import Rollout
 
+ROOT = Path(madrl.__file__).parent.parent
 OPTIONS = ["Arctic", "Atlantic", "Indian", "Pacific", "Southern"]
 LINES: list[dict[str, Any]] = [
-    {"uid": "a", "response": "The Pacific.", "ground_truth": json.dumps(OPTIONS), "note": "kept \ud800"},
-    {"uid": "a", "response": "Arctic", "ground_truth": OPTIONS, "category": "an older one"},
-    {"uid": "b", "response": "Pacific or Arctic", "ground_truth": OPTIONS},
-    {"uid": "b", "response": "", "ground_truth": "not a list"},
+    {"group": "a", "response": "The Pacific.", "ground_truth": json.dumps(OPTIONS), "note": "kept \ud800"},
+    {"group": "a", "response": "Arctic", "ground_truth": OPTIONS, "category": "an older one"},
+    {"group": "b", "response": "Pacific or Arctic", "ground_truth": OPTIONS},
+    {"group": "b", "response": "", "ground_truth": "not a list"},
 ]
 
 PLUGIN = """
@@ -53,9 +55,11 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def madrl(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command as a user in ``folder`` starts it."""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT)
+    }  # this tree's code, and the folder of the test's own plug-ins not
     command = [str(Path(sys.executable).with_name("madrl")), *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
@@ -122,14 +126,14 @@ def test_the_file_says_what_training_would_say(tmp_path: Path) -> None:
         ('["response"]', "line 3: a JSON list where an object belongs"),
         ('{"ground_truth": "1"}', "line 3: no 'response'"),
         ('{"response": null, "ground_truth": "1"}', "line 3: no 'response'"),
-        ('{"response": ["a"], "ground_truth": "1"}', "line 3: response is a JSON list"),
+        ('{"response": ["a"], "ground_truth": "1"}', "line 3: response ['a'] is not text"),
         ('{"response": "a", "ground_truth": null}', "line 3: no 'ground_truth'"),
-        ('{"response": "a", "ground_truth": "1", "extra_info": 3}', "line 3: extra_info is a JSON int"),
+        ('{"response": "a", "ground_truth": "1", "extra_info": 3}', "line 3: extra_info 3 is not an object"),
     ],
 )
 def test_a_bad_line_is_named_before_anything_is_judged(tmp_path: Path, plugin: str, line: str, message: str) -> None:
     (tmp_path / "in.jsonl").write_text('{"response": "1", "ground_truth": "0"}\n\n' + line + "\n")
-    done = madrl(tmp_path, "verify", f"{plugin}:verify", "in.jsonl", "-o", "out.jsonl")
+    done = call(tmp_path, "verify", f"{plugin}:verify", "in.jsonl", "-o", "out.jsonl")
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert not (tmp_path / "out.jsonl").exists()
@@ -146,7 +150,7 @@ def test_an_empty_file_and_a_missing_folder_are_one_clear_error(tmp_path: Path) 
 
 def test_a_plugin_in_the_current_folder_is_found_and_sees_the_whole_line(tmp_path: Path, plugin: str) -> None:
     write(tmp_path / "in.jsonl", [{"response": "x", "data_source": "mine", "extra_info": {"index": 7}}])
-    done = madrl(tmp_path, "classify", f"{plugin}:classify", "in.jsonl", "-o", "out.jsonl")
+    done = call(tmp_path, "classify", f"{plugin}:classify", "in.jsonl", "-o", "out.jsonl")
     assert done.returncode == 0, done.stderr
     assert "mine" in done.stdout
     assert read_jsonl(tmp_path / "out.jsonl")[0]["category_reason"] == "7"
@@ -156,11 +160,11 @@ def test_a_classifier_that_raises_ends_the_command_and_a_verifier_that_raises_le
     tmp_path: Path, plugin: str
 ) -> None:
     write(tmp_path / "in.jsonl", [{"response": "bad", "ground_truth": "0"}, {"response": "good", "ground_truth": 0}])
-    classified = madrl(tmp_path, "classify", f"{plugin}:classify", "in.jsonl", "-o", "out.jsonl")
+    classified = call(tmp_path, "classify", f"{plugin}:classify", "in.jsonl", "-o", "out.jsonl")
     assert classified.returncode == 2
     assert "classifier mine:classify raised ValueError: no such thing" in classified.stderr.splitlines()[-1]
     assert not (tmp_path / "out.jsonl").exists()
-    verified = madrl(tmp_path, "verify", f"{plugin}:verify", "in.jsonl", "-o", "out.jsonl")
+    verified = call(tmp_path, "verify", f"{plugin}:verify", "in.jsonl", "-o", "out.jsonl")
     assert verified.returncode == 0, verified.stderr
     assert [row["verdict"] for row in read_jsonl(tmp_path / "out.jsonl")] == ["unjudged", "correct"]
 
@@ -187,7 +191,7 @@ def test_a_killed_command_goes_on_where_it_was(tmp_path: Path, plugin: str) -> N
     plugin_file = tmp_path / "mine.py"
     plugin_file.write_text(PLUGIN.replace("float(rollout.ground_truth)", "0"))
 
-    done = madrl(tmp_path, *arguments)
+    done = call(tmp_path, *arguments)
 
     assert done.returncode == 0, done.stderr
     assert f"{CHUNK + 2} ({CHUNK} of them by an earlier call)" in done.stdout

@@ -15,7 +15,7 @@ from madrl.reward import FORMS, RewardConfig, score_group
 from madrl.targets import uniform
 
 CATEGORIES = ("english", "हिन्दी")
-GOOD = '{"uid": "p", "category": "english", "correct": true}'
+GOOD = '{"group": "p", "category": "english", "correct": true}'
 
 
 def _rescore(source: Path, out: Path, config: RewardConfig | None = None) -> list[dict[str, Any]]:
@@ -31,18 +31,18 @@ def _write(path: Path, *lines: str) -> Path:
 def test_two_interleaved_groups_earn_the_rewards_worked_by_hand(tmp_path: Path) -> None:
     source = _write(
         tmp_path / "in.jsonl",
-        '{"uid": "p", "category": "english", "correct": true}',
-        '{"uid": "q", "category": "हिन्दी", "correct": 1}',
-        '{"uid": "p", "category": "english", "correct": false}',
-        '{"uid": "p", "category": "हिन्दी", "correct": null}',
-        '{"uid": "q", "category": null, "correct": 0}',
-        '{"uid": "p", "category": null, "correct": 0}',
+        '{"group": "p", "category": "english", "correct": true}',
+        '{"group": "q", "category": "हिन्दी", "correct": 1}',
+        '{"group": "p", "category": "english", "correct": false}',
+        '{"group": "p", "category": "हिन्दी", "correct": null}',
+        '{"group": "q", "category": null, "correct": 0}',
+        '{"group": "p", "category": null, "correct": 0}',
     )
     rows = _rescore(source, tmp_path / "out.jsonl", RewardConfig("l2", alpha=0.6))
     # p: four responses, q = (2/4, 1/4), so r_div = 1/2 - 1/2 = 0 twice, 1/2 - 1/4 = 1/4, off-support -1; correctness
     #    1, 0, unjudged (1 + 0 + 0) / 3 = 1/3, 0.  0.6 + 0, 0, 0.6/3 + 0.4/4 = 0.3, -0.4
     # q: two responses, q = (0, 1/2), so r_div = 1/2 - 1/2 = 0 and -1; correctness 1 and 0.  0.6, -0.4
-    assert [row["uid"] for row in rows] == ["p", "q", "p", "p", "q", "p"]
+    assert [row["group"] for row in rows] == ["p", "q", "p", "p", "q", "p"]
     np.testing.assert_allclose([row["divergence_reward"] for row in rows], [0, 0, 0, 0.25, -1, -1], atol=1e-15)
     np.testing.assert_allclose([row["reward"] for row in rows], [0.6, 0.6, 0, 0.3, -0.4, -0.4], atol=1e-15)
 
@@ -55,7 +55,7 @@ def test_a_file_is_scored_exactly_as_training_scores_a_group(tmp_path: Path, div
     correct = [[None, True, False][i] for i in rng.integers(0, 3, 16)]
     source = _write(
         tmp_path / "in.jsonl",
-        *(json.dumps({"uid": "p", "category": c, "correct": v}) for c, v in zip(labels, correct, strict=True)),
+        *(json.dumps({"group": "p", "category": c, "correct": v}) for c, v in zip(labels, correct, strict=True)),
     )
     config = RewardConfig(divergence, form, alpha=0.55, lambda_g=0.7, epsilon=0.01)
     rows = _rescore(source, tmp_path / "out.jsonl", config)
@@ -70,7 +70,7 @@ def test_it_says_how_many_responses_and_groups_it_scored(tmp_path: Path) -> None
 
 
 def test_other_keys_and_their_text_are_kept_and_older_rewards_replaced(tmp_path: Path) -> None:
-    row = {"uid": "p", "category": "english", "correct": True, "response": "नमस्ते\u2028a\nb", "step": 3, "reward": 9.0}
+    row = {"group": "p", "category": "english", "correct": True, "response": "नमस्ते\u2028a\nb", "step": 3, "reward": 9.0}
     source = _write(tmp_path / "in.jsonl", json.dumps(row))
     out = tmp_path / "out.jsonl"
     (scored,) = [json.loads(line) for line in _lines_after(source, out)]
@@ -115,23 +115,32 @@ def test_a_symbolic_link_is_written_through(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("not json", "not JSON"),
-        ('{"uid": "p"', "not JSON"),
+        ('{"group": "p"', "not JSON"),
         ('{"a":' * 100_000, "not JSON"),  # nested too deep for the parser
         ("7" * 5000, "not JSON"),  # an integer too long for Python
         ("[1]", "a JSON list where an object belongs"),
         ("null", "a JSON NoneType where an object belongs"),
-        ('{"category": "english", "correct": true}', "no 'uid'"),
-        ('{"uid": "p", "correct": true}', "no 'category'"),
-        ('{"uid": "p", "category": "english"}', "no 'correct'"),
-        ('{"uid": 7, "category": "english", "correct": true}', "uid 7 is not a string"),
-        ('{"uid": "p", "category": 0, "correct": true}', "category 0 is not a string"),
-        ('{"uid": "p", "category": ["english"], "correct": true}', "is not a string"),
-        ('{"uid": "p", "category": "german", "correct": true}', "category 'german' is not declared"),
-        ('{"uid": "p", "category": "english", "correct": "yes"}', "correct 'yes' is no verdict"),
-        ('{"uid": "p", "category": "english", "correct": [1]}', r"correct \[1\] is no verdict"),
-        ('{"uid": "p", "category": "english", "correct": 2}', "correct 2 is no verdict"),
-        ('{"uid": "p", "category": "english", "correct": 0.5}', "correct 0.5 is no verdict"),
-        ('{"uid": "p", "category": "english", "correct": NaN}', "correct nan is no verdict"),
+        ('{"category": "english", "correct": true}', "no 'group'"),
+        ('{"group": "p", "correct": true}', "no 'category'"),
+        ('{"group": "p", "category": "english"}', "no 'correct'"),
+        ('{"group": 7, "category": "english", "correct": true}', "group 7 is not text"),
+        ('{"group": null, "category": "english", "correct": true}', "no 'group'"),
+        ('{"uid": "p", "category": "english", "correct": true}', "'uid' is not read, call it 'group' if it is that"),
+        ('{"problem": "p", "category": "english", "correct": true}', "'problem' is not read, call it 'group'"),
+        ('{"uid": "p_1_0"}', "write 'p_1_0' as group 'p', session 1 and turn 0"),
+        ('{"group": "p", "session": -1, "category": null, "correct": true}', "session -1 is not a whole number"),
+        ('{"group": "p", "session": true, "category": null, "correct": true}', "session True is not a whole number"),
+        ('{"group": "p", "session": 3, "turn": "0", "category": null, "correct": true}', "turn '0' is not a whole"),
+        ('{"group": "p", "turn": 1, "category": null, "correct": true}', "'turn' without 'session'"),
+        ('{"group": "p", "session": 0, "category": null, "correct": 1}', "session 0, turn 0 is there already"),
+        ('{"group": "p", "category": 0, "correct": true}', "category 0 is not text"),
+        ('{"group": "p", "category": ["english"], "correct": true}', "is not text"),
+        ('{"group": "p", "category": "german", "correct": true}', "category 'german' is not declared"),
+        ('{"group": "p", "category": "english", "correct": "yes"}', "correct 'yes' is not a verdict"),
+        ('{"group": "p", "category": "english", "correct": [1]}', r"correct \[1\] is not a verdict"),
+        ('{"group": "p", "category": "english", "correct": 2}', "correct 2 is not a verdict"),
+        ('{"group": "p", "category": "english", "correct": -0.5}', "correct -0.5 is not a verdict"),
+        ('{"group": "p", "category": "english", "correct": NaN}', "correct nan is not a verdict"),
     ],
 )
 def test_a_bad_line_is_named_and_nothing_is_written(tmp_path: Path, line: str, message: str) -> None:

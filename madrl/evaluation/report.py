@@ -15,7 +15,7 @@ from madrl.evaluation.figures import evaluation_figure, training_figure
 from madrl.evaluation.score import before_and_after, evaluate_file, evaluate_run, run_settings
 from madrl.evaluation.tables import title
 from madrl.files import read_jsonl, replacing
-from madrl.response_file import writable
+from madrl.records import writable
 from madrl.run_folder import RunFolder
 
 SUMMARY_FIELDS = (

@@ -4,7 +4,7 @@ Reads what classifiers and verifiers decided when the responses came; judges not
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from madrl.evaluation import metrics as measure
 from madrl.evaluation.intervals import Interval, effective_samples, jsd_interval, ratio_interval, resampled_sums
 from madrl.evaluation.per_prompt import collapsed_distance, squared_distances
 from madrl.frequency import category_counts, category_indices
+from madrl.records import Record, groups
 
 Array = NDArray[np.float64]
 
@@ -23,7 +24,7 @@ MIN_COMPLETIONS = 30
 
 
 def score_samples(
-    samples: Sequence[Mapping[str, Any]], categories: Sequence[str], target: Array, epsilon: float
+    samples: Sequence[Record], categories: Sequence[str], target: Array, epsilon: float
 ) -> dict[str, Any]:
     """The numbers, as JSON types. What does not exist is None: never 0, NaN or an infinity.
 
@@ -51,32 +52,32 @@ def score_samples(
     same from the other side.
 
     Args:
-        samples: lines with ``category`` (None: off-support), ``correct`` (None: unjudged) and either ``problem``, or
-            veRL's ``uid`` = ``{problem}_{session}_{output}``, where only the last output of a session counts.
+        samples: records with ``group``, ``session``, ``turn``, ``category`` (None: off-support) and ``correct`` (None:
+            unjudged). A problem is a group; only the last turn of a session counts.
         categories: the declared categories, in the order of ``target``.
         target: p*, shape (K,).
         epsilon: smoothing of the target in reverse KL.
     """
-    groups = by_problem(samples)
-    pooled = [sample for group in groups for sample in group]
+    problems = groups(samples)
+    pooled = [sample for group in problems for sample in group]
     indices = category_indices([sample["category"] for sample in pooled], categories)
     correct = [None if sample["correct"] is None else bool(sample["correct"]) for sample in pooled]
-    index_groups = np.split(indices, np.cumsum([len(group) for group in groups])[:-1])
+    index_groups = np.split(indices, np.cumsum([len(group) for group in problems])[:-1])
 
     counts = np.array([category_counts(group, len(categories)) for group in index_groups], dtype=np.float64)
     distances = squared_distances(target, counts)
     paired = np.isfinite(distances)
-    problem = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    problem = np.repeat(np.arange(len(problems)), [len(group) for group in problems])
     right = np.bincount(problem, weights=[verdict is True for verdict in correct])
     judged = np.bincount(problem, weights=[verdict is not None for verdict in correct])
     sums = np.column_stack([counts, right, judged, np.where(paired, distances, 0.0), paired])
     # One problem says nothing of how problems differ: no resamples, and so no interval.
-    drawn = resampled_sums(sums) if len(groups) > 1 else np.empty((0, sums.shape[1]))
+    drawn = resampled_sums(sums) if len(problems) > 1 else np.empty((0, sums.shape[1]))
     drawn_counts = drawn[:, : len(categories)]
     drawn_right, drawn_judged, drawn_distance, drawn_paired = drawn[:, len(categories) :].T
     return {
         "samples": len(pooled),
-        "problems": len(groups),
+        "problems": len(problems),
         **_fit(target, counts, drawn_counts, epsilon),
         "per_prompt": {
             "distance": float(distances[paired].mean()) if paired.any() else None,
@@ -98,18 +99,6 @@ def score_samples(
             for i, name in enumerate(categories)
         },
     }
-
-
-def by_problem(samples: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """The samples of each problem, problems in order of appearance; of a session with several outputs, the last."""
-    last: dict[Any, Mapping[str, Any]] = {}
-    for number, sample in enumerate(samples):
-        last[number if "problem" in sample else str(sample["uid"]).rpartition("_")[0]] = sample
-    problems: dict[Any, list[Mapping[str, Any]]] = {}
-    for sample in last.values():
-        problem = sample["problem"] if "problem" in sample else str(sample["uid"]).rsplit("_", 2)[0]
-        problems.setdefault(problem, []).append(sample)
-    return list(problems.values())
 
 
 def _fit(target: Array, counts: Array, drawn_counts: Array, epsilon: float) -> dict[str, Any]:

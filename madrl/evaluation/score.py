@@ -12,9 +12,8 @@ from omegaconf import OmegaConf
 
 from madrl.errors import MadrlError
 from madrl.evaluation.samples import score_samples
-from madrl.files import read_jsonl, replacing
-from madrl.frequency import category_indices
-from madrl.response_file import read_responses
+from madrl.files import replacing
+from madrl.records import Record, check_groups, groups, read_judged
 from madrl.reward import RewardConfig
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
@@ -39,7 +38,7 @@ def evaluate_run(root: str) -> dict[str, Any]:
     rows = []
     for folder in (run.validation, run.holdout):
         for step in run.dump_steps(folder):
-            samples = read_jsonl(folder / f"{step}.jsonl")
+            samples = read_judged(folder / f"{step}.jsonl", settings.categories)
             for split, of_split in sorted(_by_split(samples, folder.name).items()):
                 scores = score_samples(of_split, settings.categories, settings.target, settings.reward.epsilon)
                 rows.append({"step": step, "split": split, **scores})
@@ -61,31 +60,14 @@ def evaluate_run(root: str) -> dict[str, Any]:
 def evaluate_file(path: Path, output: Path, categories: Sequence[str], target: NDArray[np.float64]) -> dict[str, Any]:
     """Score a file of responses that belong to no run, write ``output`` and return what it holds.
 
-    A line is one response, an object with at least
+    A line is one response (``madrl.records``) with at least ``group``, ``category`` and ``correct``. Lines that also
+    have a split are scored by split. Reverse KL takes the reward's default epsilon.
 
-        uid        veRL's {problem}_{session}_{output}, once; or, in its place, problem, any name of the problem
-        category   one of ``categories``, or null for off-support
-        correct    true, false, 0, 1, or null for unjudged
-
-    Lines that also have a split are scored by split. Reverse KL takes the reward's default epsilon.
-
-    Raises MadrlError that names file and line for the first bad line, and for a file with no lines; OSError for a file
-    that cannot be read.
+    Raises MadrlError that names file and line for the first bad line, and for a file with no lines or whose groups are
+    named in another key; OSError for a file that cannot be read.
     """
-    seen: set[tuple[str, str]] = set()
-
-    def check(row: Mapping[str, Any]) -> None:
-        _check_row(row, categories)
-        if "problem" not in row:
-            uid = str(row.get("split")), row["uid"]
-            if uid in seen:
-                raise MadrlError(
-                    f"uid {row['uid']!r} is there already: evaluate each file of responses by itself, or give every "
-                    "line the name of its 'problem'"
-                )
-            seen.add(uid)
-
-    samples = list(read_responses(path, check))
+    samples = read_judged(path, categories)
+    check_groups(groups(samples), path, one_each=True)
     epsilon = RewardConfig().epsilon
     result = {
         "file": path.name,
@@ -99,8 +81,8 @@ def evaluate_file(path: Path, output: Path, categories: Sequence[str], target: N
     return result
 
 
-def _by_split(samples: Iterable[dict[str, Any]], otherwise: str) -> dict[str, list[dict[str, Any]]]:
-    splits: dict[str, list[dict[str, Any]]] = defaultdict(list)
+def _by_split(samples: Iterable[Record], otherwise: str) -> dict[str, list[Record]]:
+    splits: dict[str, list[Record]] = defaultdict(list)
     for sample in samples:
         splits[str(sample.get("split", otherwise))].append(sample)
     return splits
@@ -114,30 +96,6 @@ def _yardstick(categories: Sequence[str], target: NDArray[np.float64], epsilon: 
 def _write(path: Path, result: Mapping[str, Any]) -> None:
     with replacing(path) as unfinished:
         unfinished.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def _check_row(row: Mapping[str, Any], categories: Sequence[str]) -> None:
-    """Raises MadrlError unless the line is as ``evaluate_file`` says."""
-    for key in ("category", "correct"):
-        if key not in row:
-            raise MadrlError(f"no {key!r}: every line needs uid or problem, category and correct")
-    if "problem" in row:
-        if not isinstance(row["problem"], str | int):
-            raise MadrlError(f"problem {row['problem']!r} is neither a string nor a whole number: name it with one")
-    elif "uid" not in row:
-        raise MadrlError("neither 'uid' nor 'problem': responses to one problem must be known as such")
-    elif not _is_uid(row["uid"]):
-        raise MadrlError(f"uid {row['uid']!r} is not PROBLEM_SESSION_OUTPUT: give the problem's name as 'problem'")
-    if not (row["category"] is None or isinstance(row["category"], str)):
-        raise MadrlError(f"category {row['category']!r} is not a string: use a declared name, or null for off-support")
-    category_indices([row["category"]], categories)
-    if row["correct"] not in (True, False, None):  # 1 and 0 equal True and False
-        raise MadrlError(f"correct {row['correct']!r} is no verdict: use true, false, 1, 0, or null for unjudged")
-
-
-def _is_uid(uid: Any) -> bool:
-    parts = uid.rsplit("_", 2) if isinstance(uid, str) else []
-    return len(parts) == 3 and parts[1].isdecimal() and parts[2].isdecimal()
 
 
 def before_and_after(result: Mapping[str, Any], split: str) -> tuple[dict[str, Any], dict[str, Any]]:

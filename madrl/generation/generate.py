@@ -1,9 +1,9 @@
 """``madrl generate``: k responses to each row of a parquet file, judged with the functions of training, as JSON lines.
 
-A line is {uid, index, asked, prompt, response, ground_truth, data_source, split, category, correct, answer,
-reason, finish_reason, prompt_tokens, response_tokens}: ``uid`` is ``{prompt}_{session}_{output}`` as in veRL's dumps,
-``asked`` the category that the prompt names, ``category`` null off-support, ``correct`` null when unjudged, and
-``finish_reason`` ``length`` when the response was cut off.
+A line is a response (``madrl.records``) with {group, session, turn, row, asked, prompt, response, ground_truth,
+data_source, split, category, correct, answer, reason, finish_reason, prompt_tokens, response_tokens}: ``group`` is the
+row, or ``{row}-{asked}``, ``asked`` the category that the prompt names, and ``finish_reason`` ``length`` when the
+response was cut off.
 Batches are the same in every call, and each response has a seed of its own, so that on a CPU a call that resumes ends
 with the very file of one that was not interrupted (a GPU's kernels promise no equal bits between two runs).
 """
@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 from madrl.errors import MadrlError
 from madrl.files import locked, sha256_of
 from madrl.generation.engine import Engines, EngineSettings, Generated, Prompted, engine_devices
-from madrl.generation.journal import Journal, Line
+from madrl.generation.journal import Journal
 from madrl.generation.judging import Judge, JudgeSpec
 from madrl.generation.progress import Advance, progress
 from madrl.generation.requests import Request, Row, in_batches, messages_of, naming_of, read_rows, rollout_of
-from madrl.response_file import writable
+from madrl.records import Record, writable
 from madrl.rollout import Judgment
 
 BATCH = 512
@@ -58,7 +58,7 @@ class Sampling:
 class Done(NamedTuple):
     """What became of a file."""
 
-    lines: list[Line]
+    lines: list[Record]
     resumed: int
     """Lines that an earlier call had already made."""
     out: Path
@@ -153,19 +153,19 @@ class Responses:
 
     def has(self, request: Request) -> bool:
         """Whether the response is there already."""
-        return request.uid in self._journal.lines
+        return request.name in self._journal.lines
 
-    def to(self, requests: Sequence[Request], advance: Advance = lambda count: None) -> list[Line]:
+    def to(self, requests: Sequence[Request], advance: Advance = lambda count: None) -> list[Record]:
         """One line for each request, in their order; ``advance`` hears of those that are sampled now."""
         known = self._journal.lines
-        missing = [batch for batch in in_batches(requests, BATCH) if any(r.uid not in known for r in batch)]
+        missing = [batch for batch in in_batches(requests, BATCH) if any(r.name not in known for r in batch)]
         if missing:
             self._sample(missing, advance)
-        return [self._journal.lines[request.uid] for request in requests]
+        return [self._journal.lines[request.name] for request in requests]
 
     def finish(self, requests: Sequence[Request]) -> None:
         """Write the file: the lines of ``requests``, in their order."""
-        self._journal.finish([request.uid for request in requests])
+        self._journal.finish([request.name for request in requests])
 
     def _sample(self, batches: Sequence[Sequence[Request]], advance: Advance) -> None:
         if self._engines is None:
@@ -213,11 +213,11 @@ class Responses:
 
     def _lines(
         self, batch: Sequence[Request], generated: Sequence[Generated], judged: Sequence[Judgment]
-    ) -> list[Line]:
+    ) -> list[Record]:
         return [
             {
-                "uid": request.uid,
-                "index": request.row,
+                **request.name._asdict(),
+                "row": request.row,
                 "asked": request.asked,
                 "prompt": messages_of(self.rows[request.row], request.asked, self._naming)[-1]["content"],
                 "response": response.text,
@@ -236,7 +236,7 @@ class Responses:
         ]
 
 
-def count_categories(lines: Sequence[Line]) -> Counter[str | None]:
+def count_categories(lines: Sequence[Record]) -> Counter[str | None]:
     """Responses of each category, None for off-support."""
     return Counter(line["category"] for line in lines)
 

@@ -14,14 +14,11 @@ from typing import Any
 
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl, replacing
-from madrl.response_file import line_of
-
-Line = dict[str, Any]
-"""One response of the finished file."""
+from madrl.records import Name, Record, line_of, name_of
 
 
 class Journal:
-    """The responses of one file, by uid; for one process at a time.
+    """The responses of one file, by name; for one process at a time.
 
     Raises MadrlError when the file belongs to other settings.
     """
@@ -34,7 +31,7 @@ class Journal:
         self._settings = json.loads(json.dumps(settings))  # as a file would hold them
         self._claim()
         self.finished = self.out.exists()
-        self.lines: dict[str, Line] = {}
+        self.lines: dict[Name, Record] = {}
         if self.finished:
             self._remember(read_jsonl(self.out))
         else:
@@ -69,10 +66,10 @@ class Journal:
                 self._remember(json.loads(line))
             file.truncate(whole)
 
-    def _remember(self, lines: Sequence[Line]) -> None:
-        self.lines |= {line["uid"]: line for line in lines}
+    def _remember(self, lines: Sequence[Record]) -> None:
+        self.lines |= {name_of(line): line for line in lines}
 
-    def append(self, batch: Sequence[Line]) -> None:
+    def append(self, batch: Sequence[Record]) -> None:
         """Add a batch: on disk, whole, when this returns."""
         self.folder.mkdir(exist_ok=True)
         with self._batches.open("ab") as file:
@@ -81,12 +78,12 @@ class Journal:
             os.fsync(file.fileno())
         self._remember(batch)
 
-    def finish(self, uids: Sequence[str]) -> None:
-        """Write the file, its lines in the order of ``uids``, and remove the folder."""
+    def finish(self, names: Sequence[Name]) -> None:
+        """Write the file, its lines in the order of ``names``, and remove the folder."""
         if self.finished:
             return
         with replacing(self.out) as unfinished, unfinished.open("wb") as file:
-            file.writelines(line_of(self.lines[uid]) for uid in uids)
+            file.writelines(line_of(self.lines[name]) for name in names)
             file.flush()
             os.fsync(file.fileno())
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from madrl.errors import MadrlError
 from madrl.prompts import NAMINGS, Naming
+from madrl.records import Name
 from madrl.rollout import Rollout
 from madrl.schema import Message, check_parquet
 
@@ -27,18 +28,14 @@ class Request(NamedTuple):
     """0, 1, ... among the responses to the same prompt."""
 
     @property
-    def prompt_id(self) -> str:
-        """The same for all samples of one prompt, and for no other prompt of the file."""
-        return str(self.row) if self.asked is None else f"{self.row}-{self.asked}"
-
-    @property
-    def uid(self) -> str:
-        """``{prompt}_{session}_{output}``, as in veRL's dumps."""
-        return f"{self.prompt_id}_{self.sample}_0"
+    def name(self) -> Name:
+        """The response's in the file: all samples of one prompt are a group, and no other prompt is in it."""
+        return Name(str(self.row) if self.asked is None else f"{self.row}-{self.asked}", self.sample, 0)
 
     def seed(self, run_seed: int) -> int:
         """The seed of this response alone, in 0..2^31 - 1: what it is does not depend on when it is sampled."""
-        return int.from_bytes(hashlib.sha256(f"{run_seed}/{self.uid}".encode()).digest()[:4]) >> 1
+        name = "_".join(map(str, self.name))
+        return int.from_bytes(hashlib.sha256(f"{run_seed}/{name}".encode()).digest()[:4]) >> 1
 
 
 def read_rows(path: Path) -> dict[int, Row]:

@@ -38,6 +38,7 @@ ONLY_WATCHING = frozenset(
         "madrl.files",
         "madrl.generation.journal",
         "madrl.generation.progress",
+        "madrl.records",
         "madrl.run_folder",
     )
 )

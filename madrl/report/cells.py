@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from madrl.divergence import DIVERGENCES, jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.evaluation.metrics import divergence_values
-from madrl.evaluation.samples import by_problem, score_samples
+from madrl.evaluation.samples import score_samples
 from madrl.evaluation.score import run_settings
-from madrl.files import read_jsonl
 from madrl.frequency import category_counts, category_indices
+from madrl.records import Record, groups, last_turns, read_judged
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 from madrl.targets import TARGETS
@@ -241,46 +241,46 @@ def _evaluated(run: Run, held_out: bool) -> Run:
         if steps[-1] != run.steps:
             reason = f"last {dumps.name} dump at step {steps[-1]} of {run.steps}"
             return replace(run, **changed, state=UNFINISHED, reason=reason)
-        split, samples = one_split(read_jsonl(dumps / f"{steps[-1]}.jsonl"), dumps.name)
+        split, samples = one_split(read_judged(dumps / f"{steps[-1]}.jsonl", run.settings.categories), dumps.name)
         return replace(run, **changed, final=evaluation(samples, run.settings, steps[-1], split))
     except MadrlError as error:
         return replace(run, state=FAILED, reason=str(error))
 
 
-def dumped(run: Run, dumps: Path) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+def dumped(run: Run, dumps: Path) -> Iterator[tuple[int, list[Record]]]:
     """Each dump's step and lines, in order. The last one of a run that is not DONE may be half written, and is then
     left out. Raises MadrlError for any other that cannot be read."""
     steps = run.folder.dump_steps(dumps)
     for step in steps:
         try:
-            yield step, read_jsonl(dumps / f"{step}.jsonl")
+            yield step, read_judged(dumps / f"{step}.jsonl", run.settings.categories)
         except MadrlError:
             if run.state == DONE or step != steps[-1]:
                 raise
 
 
-def one_split(samples: Sequence[dict[str, Any]], otherwise: str) -> tuple[str, list[dict[str, Any]]]:
+def one_split(samples: Sequence[Record], otherwise: str) -> tuple[str, list[Record]]:
     """The split that a dump is read for, and its samples: the first of holdout, validation, and any other."""
-    splits: dict[str, list[dict[str, Any]]] = {}
+    splits: dict[str, list[Record]] = {}
     for sample in samples:
         splits.setdefault(str(sample.get("split", otherwise)), []).append(sample)
     chosen = next((name for name in ("holdout", "validation") if name in splits), min(splits, default=otherwise))
     return chosen, splits.get(chosen, [])
 
 
-def evaluation(samples: Sequence[dict[str, Any]], settings: Settings, step: int, split: str) -> Evaluation:
+def evaluation(samples: Sequence[Record], settings: Settings, step: int, split: str) -> Evaluation:
     """One split of one dump against the settings' target. Raises MadrlError for a dump without a response."""
     if not samples:
         raise MadrlError(f"the {split} dump at step {step} holds no response: delete it and sample it again")
     categories, target = settings.categories, settings.target
     scores = score_samples(samples, categories, target, settings.reward.epsilon)
-    groups = by_problem(samples)
+    problems = groups(samples)
     right = dict.fromkeys(categories, 0)
-    for sample in (s for group in groups for s in group):
+    for sample in (s for group in problems for s in group):
         if sample["category"] is not None and sample["correct"]:
             right[sample["category"]] += 1
     counts = [
-        category_counts(category_indices([s["category"] for s in g], categories), len(categories)) for g in groups
+        category_counts(category_indices([s["category"] for s in g], categories), len(categories)) for g in problems
     ]
     some = [c for c in counts if c.sum()]
     return Evaluation(
@@ -298,7 +298,7 @@ def _curve(run: Run) -> Iterator[Point]:
     settings = run.settings
     for step, rows in dumped(run, run.folder.validation):
         _, samples = one_split(rows, run.folder.validation.name)
-        pooled = [s["category"] for group in by_problem(samples) for s in group]
+        pooled = [sample["category"] for sample in last_turns(samples)]
         counts = category_counts(category_indices(pooled, settings.categories), len(settings.categories))
         if n := int(counts.sum()):
             yield Point(step, n, divergence_values(settings.target, counts / n, settings.reward.epsilon))

@@ -7,14 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from madrl.records import last_turns
 from madrl.report.cells import Run, dumped
 from madrl.report.page import text
 
 SAMPLES_OF_CATEGORY = 6
 """Sample responses of each category, at most: shared between the verdicts as far as there are any."""
-
-DUMPED_AS = {"input": "prompt", "output": "response", "gts": "ground_truth"}
-"""veRL's name in a validation dump -> `madrl generate`'s in a holdout dump."""
 
 SHOWN_CHARACTERS = 4000
 """Of a prompt or response; a policy that floods must not make the page one nobody can open."""
@@ -37,7 +35,7 @@ def sample_responses(run: Run) -> Iterator[Sample]:
     dumps = [dump for folder in (run.folder.holdout, run.folder.validation) for dump in dumped(run, folder)]
     _, last = max(dumps, key=lambda dump: dump[0], default=(0, []))
     names = ("reason",) if run.settings.verifier == "code" else ("reason", "answer", "ground_truth")
-    rows = [{DUMPED_AS.get(name, name): value for name, value in row.items()} for row in last]
+    rows = last_turns(last)
     for category in (*run.settings.categories, None):
         by_verdict: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         prompts: set[tuple[str, str]] = set()

@@ -116,6 +116,8 @@ class MadRewardManager(RewardManagerBase):
                 "answer": judgment.answer,
                 "reason": judgment.reason,
                 "split": str(data.non_tensor_batch["extra_info"][i].get("split", "")),
+                # Text, because veRL's validation averages numeric columns.
+                "row": str(data.non_tensor_batch["extra_info"][i]["index"]),
                 # veRL averages its "acc" over failed sessions as well and counts them wrong, so ours has its own name.
                 "correct": None if correct is None else float(correct),
                 "correctness": float(scored.correctness[i]),

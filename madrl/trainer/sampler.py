@@ -4,7 +4,7 @@
     trainer.v1.sampler.custom_sampler.name=MadReplayBuffer
 
 veRL puts nothing of ``reward_extra_info`` into the training metrics; what ``sample`` returns beside the batch is the
-one way in. The same records are written to ``scores_dir/<step>.jsonl``, keyed like veRL's own rollout dump. The alarms
+one way in. The same records are written to ``scores_dir/<step>.jsonl``, by the names of ``madrl.records``. The alarms
 (``madrl.alarms``) are metrics from here, and text beside the progress bar.
 """
 
@@ -25,6 +25,7 @@ from madrl.alarms import RunHealth
 from madrl.evaluation import metrics as measure
 from madrl.files import replacing
 from madrl.frequency import category_indices
+from madrl.records import from_verl_key, last_turns
 from madrl.reward import EQUAL_REWARD_TOLERANCE
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
@@ -79,18 +80,17 @@ class MadReplayBuffer(ReplayBuffer):
         fields = tq.kv_batch_get(
             keys=batch.keys, partition_id=batch.partition_id, select_fields=["extra_fields", "rm_scores"]
         )
-        last: dict[str, dict[str, Any]] = {}
+        records = []
         columns = (batch.keys, batch.tags, list(fields["extra_fields"]), list(fields["rm_scores"]))
         for key, tag, extra, scores in zip(*columns, strict=True):
             plain = getattr(extra, "data", extra)
-            session, _, index = key.rpartition("_")
-            record = {"uid": session.rpartition("_")[0], "session": session, "key": key, "index": int(index)}
+            record: dict[str, Any] = from_verl_key(key)._asdict()
             # veRL's response_length/clip_ratio compares with the batch's longest response, not with the limit.
             record["truncated"] = tag["response_len"] >= self.max_response_length
             record |= {"reward": float(scores.sum()), **plain["reward_extra_info"], **plain.get(GROUP_TIMING, {})}
-            if session not in last or last[session]["index"] < record["index"]:
-                last[session] = record
-        return list(last.values())
+            record["row"] = int(record["row"])
+            records.append(record)
+        return last_turns(records)
 
 
 def check_outage(records: list[dict[str, Any]], expected: int, limit: float, where: str) -> None:
@@ -118,7 +118,7 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     names = settings.categories
     groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in records:
-        groups[record["uid"]].append(record)
+        groups[record["group"]].append(record)
     indices = category_indices([r["category"] for r in records], names)
     by_group = [category_indices([r["category"] for r in group], names) for group in groups.values()]
     correct = [None if r["correct"] is None else bool(r["correct"]) for r in records]

@@ -14,9 +14,9 @@ from typing import Any
 
 from madrl.errors import MadrlError
 from madrl.generation.generate import Responses, Sampling
-from madrl.generation.journal import Line
 from madrl.generation.progress import progress
 from madrl.generation.requests import Request
+from madrl.records import Record
 from madrl.warm_start.config import WarmStart
 
 SPARE = 1.1
@@ -38,7 +38,7 @@ class Harvest:
     correct: int = 0
     """And correct."""
     unjudged: int = 0
-    kept: list[Line] = field(default_factory=list)
+    kept: list[Record] = field(default_factory=list)
     """And whole, to a prompt that is not too long, and different from all before."""
 
     @property
@@ -46,7 +46,7 @@ class Harvest:
         """Usable responses of those asked for; 0 when none was."""
         return len(self.kept) / self.asked if self.asked else 0.0
 
-    def add(self, line: Line, seen: set[str]) -> None:
+    def add(self, line: Record, seen: set[str]) -> None:
         """Count one response; ``seen`` are the normalised texts that are there, in any category."""
         self.asked += 1
         self.unjudged += line["correct"] is None
@@ -79,7 +79,7 @@ def normalized(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def harvests_of(lines: Sequence[Line], categories: Sequence[str], max_prompt_tokens: int) -> dict[str, Harvest]:
+def harvests_of(lines: Sequence[Record], categories: Sequence[str], max_prompt_tokens: int) -> dict[str, Harvest]:
     """Category -> what came back for it."""
     harvests = {name: Harvest(max_prompt_tokens) for name in categories}
     seen: set[str] = set()
@@ -123,7 +123,7 @@ def sample(settings: WarmStart) -> dict[str, Harvest]:
         random.Random(settings.seed).shuffle(rows)
         harvests = harvests_of([], names, settings.asked_tokens)
         asked: list[Request] = []
-        lines: list[Line] = []
+        lines: list[Record] = []
         while requests := next_round(harvests, rows, settings):
             asked += requests
             known = sum(responses.has(request) for request in requests)

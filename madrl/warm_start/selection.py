@@ -14,7 +14,7 @@ from madrl.errors import MadrlError
 from madrl.evaluation.metrics import jsd_floor, jsd_to_target, off_support_rate, pass_at_1, shares, unjudged_rate
 from madrl.files import replacing
 from madrl.frequency import category_counts, category_indices
-from madrl.generation.journal import Line
+from madrl.records import Record
 from madrl.targets import uniform
 
 RULE = "largest min_share, then lowest jsd to uniform, then the earliest step; the base model is shown and not chosen"
@@ -40,7 +40,7 @@ class Coverage(NamedTuple):
     pass_at_1: float | None
 
 
-def coverage_of(step: int, lines: Sequence[Line], categories: Sequence[str]) -> Coverage:
+def coverage_of(step: int, lines: Sequence[Record], categories: Sequence[str]) -> Coverage:
     """Measure one checkpoint. Raises MadrlError when there are no responses."""
     if not lines:
         raise MadrlError(f"no responses of step {step}: the selection split is empty")

@@ -9,7 +9,7 @@ import pytest
 from madrl.cli import main
 from madrl.reward import RewardConfig
 
-LINE = {"uid": "p_0_0", "category": "a", "correct": True}
+LINE = {"group": "p", "session": 0, "category": "a", "correct": True}
 
 
 def write(path: Path, lines: list[dict[str, Any]]) -> Path:
@@ -21,7 +21,7 @@ def generated(categories: str, problems: int = 10) -> list[dict[str, Any]]:
     """As `madrl generate` writes them."""
     extra = {"response": "...", "ground_truth": "4", "prompt": "2 + 2?"}
     return [
-        {"uid": f"problem-{i}_{k}_0", "category": name, "correct": k % 2 == 0, **extra}
+        {"group": str(i), "session": k, "turn": 0, "category": name, "correct": k % 2 == 0, **extra}
         for i in range(problems)
         for k, name in enumerate(categories)
     ]
@@ -59,18 +59,9 @@ def test_a_run_s_own_dump_gives_the_same_numbers_as_a_file_for_each_split(tmp_pa
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"category": "a", "correct": True}, "neither 'uid' nor 'problem'"),
-        ({"uid": "p_0_0", "correct": True}, "no 'category'"),
-        ({"uid": "p_0_0", "category": "a"}, "no 'correct'"),
-        (LINE | {"uid": "p"}, "uid 'p' is not PROBLEM_SESSION_OUTPUT: give the problem's name as 'problem'"),
-        (LINE | {"uid": "p_x_0"}, "is not PROBLEM_SESSION_OUTPUT"),
-        (LINE | {"uid": "p_0_x"}, "is not PROBLEM_SESSION_OUTPUT"),
-        (LINE | {"uid": 7}, "uid 7 is not PROBLEM_SESSION_OUTPUT"),
-        (LINE | {"problem": None}, "problem None is neither a string nor a whole number"),
-        (LINE, "uid 'p_0_0' is there already: evaluate each file of responses by itself"),
+        ({"category": "a", "correct": True}, "no 'group': give all responses to one prompt the same text there"),
+        (LINE, "group 'p', session 0, turn 0 is there already"),
         (LINE | {"category": "z"}, "category 'z' is not declared"),
-        (LINE | {"category": 1}, "category 1 is not a string"),
-        (LINE | {"correct": "yes"}, "correct 'yes' is no verdict"),
     ],
 )
 def test_a_bad_line_is_named_with_its_number_and_nothing_is_written(

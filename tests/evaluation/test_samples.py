@@ -17,7 +17,8 @@ HALVES = np.array([0.5, 0.5, 0.0])
 
 
 def responses(problem: str, categories: Sequence[str | None], correct: bool | None = True) -> list[dict[str, Any]]:
-    return [{"uid": f"{problem}_{i}_0", "category": c, "correct": correct} for i, c in enumerate(categories)]
+    names = [{"group": problem, "session": i, "turn": 0} for i in range(len(categories))]
+    return [{**name, "category": c, "correct": correct} for name, c in zip(names, categories, strict=True)]
 
 
 def scored(samples: Sequence[dict[str, Any]], epsilon: float = 0.001) -> dict[str, Any]:
@@ -113,19 +114,13 @@ def test_unjudged_responses_are_not_wrong_in_any_resample() -> None:
     assert (row["pass@1"], row["pass@1_interval"], row["unjudged"]) == (1.0, [1.0, 1.0], 0.5)
 
 
-def test_only_the_last_output_of_a_session_counts() -> None:
-    samples = responses("p_with_underscores", "ab")
-    samples.append(samples[0] | {"uid": "p_with_underscores_0_1", "category": "c"})
-    samples += responses("p_with_another_name", "b")
+def test_only_the_last_turn_of_a_session_counts() -> None:
+    samples = responses("p", "ab")
+    samples.insert(0, samples[0] | {"turn": 1, "category": "c"})
+    samples += responses("q", "b")
     row = scored(samples)
     assert (row["samples"], row["problems"]) == (3, 2)
     assert [row["by_category"][name]["count"] for name in "abc"] == [0, 2, 1]
-
-
-def test_a_problem_s_own_name_stands_in_for_veRL_s_uid() -> None:  # noqa: N802
-    by_uid = [s for i in range(9) for s in responses(f"p{i}", "abc"[i % 3] * 2 + "a")]
-    by_problem = [{"problem": s["uid"][:2], "category": s["category"], "correct": s["correct"]} for s in by_uid]
-    assert scored(by_problem) == scored(by_uid)
 
 
 def test_one_problem_has_numbers_but_no_interval() -> None:
@@ -157,10 +152,12 @@ lines = st.lists(
 def test_any_responses_give_plain_json_and_their_order_within_a_problem_does_not_matter(
     drawn: list[tuple[int, str | None, bool | None]], random: Any
 ) -> None:
-    samples = [{"problem": p, "category": c, "correct": v} for p, c, v in drawn]
+    samples = [
+        {"group": str(p), "session": i, "turn": 0, "category": c, "correct": v} for i, (p, c, v) in enumerate(drawn)
+    ]
     row = score_samples(samples, "abc", uniform(3), 0.001)
     assert json.loads(json.dumps(row, allow_nan=False)) == row
     # Problems stay in their order, as the resamples draw them by it.
-    first_seen = list(dict.fromkeys(s["problem"] for s in samples))
-    shuffled = sorted(random.sample(samples, len(samples)), key=lambda s: first_seen.index(s["problem"]))
+    first_seen = list(dict.fromkeys(s["group"] for s in samples))
+    shuffled = sorted(random.sample(samples, len(samples)), key=lambda s: first_seen.index(s["group"]))
     assert json.dumps(score_samples(shuffled, "abc", uniform(3), 0.001)) == json.dumps(row)

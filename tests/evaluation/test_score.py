@@ -30,7 +30,9 @@ actor_rollout_ref: {rollout: {n: 4}}
 
 
 def sample(prompt: str, session: int, category: str | None, correct: float | None, split: str = "s") -> dict[str, Any]:
-    return {"uid": f"{prompt}_{session}_0", "category": category, "correct": correct, "split": split}
+    """A line of a validation dump, as veRL writes it."""
+    text = {"input": prompt, "output": "o", "gts": "t", "score": 0.5, "uid": f"{prompt}_{session}_0", "row": "7"}
+    return {**text, "category": category, "correct": correct, "split": split}
 
 
 def shown(table: Table) -> str:

@@ -79,9 +79,13 @@ def responses(
             correct = bool(generator.random() < accuracy)
             rows.append(
                 {
-                    "input": f"problem {problem}",
-                    "output": f"answer {session} in {category}",
-                    "uid": f"p{problem}_{session}_0",
+                    "group": f"p{problem}",
+                    "session": session,
+                    "turn": 0,
+                    "row": problem,
+                    "prompt": f"problem {problem}",
+                    "response": f"answer {session} in {category}",
+                    "ground_truth": "4",
                     "category": category,
                     "correct": float(correct),
                     "verdict": "correct" if correct else "incorrect",
@@ -92,6 +96,14 @@ def responses(
                 }
             )
     return rows
+
+
+def as_verl_dumps(row: dict[str, Any]) -> dict[str, Any]:
+    """The response as a line of RUN/validation."""
+    verl = {"input": row["prompt"], "output": row["response"], "gts": row["ground_truth"], "score": row["reward"]}
+    own = {"uid": "{group}_{session}_{turn}".format(**row), "row": str(row["row"])}
+    gone = ("group", "session", "turn", "prompt", "response", "ground_truth")
+    return verl | {name: value for name, value in row.items() if name not in gone} | own
 
 
 def write_jsonl(path: Path, rows: Sequence[dict[str, Any]]) -> None:
@@ -111,7 +123,7 @@ def write_run(made: Made, parent: Path) -> Path:
         rows = responses(
             mix(made, step), made.accuracy, made.off_support, made.problems, made.samples, step, "validation"
         )
-        write_jsonl(root / "validation" / f"{step}.jsonl", rows)
+        write_jsonl(root / "validation" / f"{step}.jsonl", [as_verl_dumps(row) for row in rows])
     history = []
     for step in range(1, reached + 1):
         shares = mix(made, step)

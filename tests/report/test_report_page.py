@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from browser import Browser, find_browser
-from made_runs import Made, responses, small_report, write_jsonl, write_run
+from made_runs import Made, as_verl_dumps, responses, small_report, write_jsonl, write_run
 
 from madrl.cli import main
 from madrl.errors import MadrlError
@@ -42,17 +42,17 @@ def run_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = write_run(Made(), folder)
     rows = responses((0.2,) * 5, 0.5, 0.1, 40, 4, 0, "holdout")
     rows[0] |= {
-        "output": HOSTILE,
-        "input": HOSTILE,
+        "response": HOSTILE,
+        "prompt": HOSTILE,
         "reason": HOSTILE,
         "answer": HOSTILE,
         "category": "hi",
         "correct": 0.0,
     }
-    rows[1] |= {"output": "x" * 100_000, "correct": None, "category": "en"}
+    rows[1] |= {"response": "x" * 100_000, "correct": None, "category": "en"}
     write_jsonl(root / "holdout" / "40.jsonl", rows)
     for step in range(1, 41):
-        scores = [{"category": "en", "correct": step % 2 == 0} for _ in range(8)]
+        scores = [{"group": "p", "category": "en", "correct": step % 2 == 0} for _ in range(8)]
         write_jsonl(root / "scores" / f"{step}.jsonl", scores)
     assert main(["report", str(root), "-o", str(folder / "out")]) == 0
     return folder / "out" / "index.html"
@@ -159,10 +159,10 @@ def test_text_shows_control_characters_and_mends_lone_surrogates() -> None:
 def test_the_samples_are_of_every_category_and_verdict_in_turn(tmp_path: Path) -> None:
     root = write_run(Made(problems=60), tmp_path)
     rows = [
-        {"input": f"p{i // 2}", "output": "o", "category": "en", "correct": True, "uid": f"{i}_0_0"} for i in range(20)
+        {"group": str(i), "prompt": f"p{i // 2}", "response": "o", "category": "en", "correct": True} for i in range(20)
     ]
-    rows += [{"input": f"p{i}", "output": "o", "category": "en", "correct": False, "uid": f"{i}_1_0"} for i in range(2)]
-    rows += [{"input": "p0", "output": "o", "category": None, "correct": None, "uid": "0_2_0"}]
+    rows += [{"group": str(i), "prompt": f"p{i}", "response": "o", "category": "en", "correct": False} for i in (0, 1)]
+    rows += [{"group": "0", "prompt": "p0", "response": "o", "category": None, "correct": None}]
     write_jsonl(root / "holdout" / "40.jsonl", rows)
     found = list(sample_responses(identified(root)))
     verdicts = [(s.category, s.verdict) for s in found]
@@ -173,13 +173,13 @@ def test_the_samples_are_of_every_category_and_verdict_in_turn(tmp_path: Path) -
 
 def generated(**more: Any) -> dict[str, Any]:
     """A line as `madrl generate` and `madrl holdout` write it."""
-    line = {"uid": "0_0_0", "prompt": "2 + 2?", "response": "It is 4.", "ground_truth": "4", "split": "holdout"}
+    line = {"group": "0", "prompt": "2 + 2?", "response": "It is 4.", "ground_truth": "4", "split": "holdout"}
     return line | {"category": "en", "correct": True, "answer": "4", "reason": "", "finish_reason": "stop"} | more
 
 
 def test_the_samples_of_a_holdout_dump_have_its_facts(tmp_path: Path) -> None:
     root = write_run(Made(), tmp_path)
-    cut = generated(uid="1_0_0", correct=False, answer=None, reason="no answer", finish_reason="length")
+    cut = generated(group="1", correct=False, answer=None, reason="no answer", finish_reason="length")
     write_jsonl(root / "holdout" / "40.jsonl", [generated(), cut])
     whole, short = sample_responses(identified(root))
     assert whole == ("en", "correct", "2 + 2?", "It is 4.", {"answer": "4", "ground_truth": "4"})
@@ -199,7 +199,7 @@ def test_the_samples_of_programs_repeat_neither_the_program_nor_its_tests(tmp_pa
 def test_a_run_that_went_on_after_its_holdout_is_shown_where_it_is_now(tmp_path: Path) -> None:
     root = write_run(Made(problems=2), tmp_path)
     rows = responses((1, 0, 0, 0, 0), 1.0, 0.0, 2, 4, 0, "validation")
-    write_jsonl(root / "validation" / "60.jsonl", [row | {"output": "later"} for row in rows])
+    write_jsonl(root / "validation" / "60.jsonl", [as_verl_dumps(row | {"response": "later"}) for row in rows])
     assert {sample.response for sample in sample_responses(identified(root))} == {"later"}
     (written,) = report_run_page(str(root), tmp_path / "out")
     shown = written.read_text(encoding="utf-8")

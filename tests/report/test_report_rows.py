@@ -34,7 +34,8 @@ def holdout(counts: Sequence[int], right: Sequence[int], off_support: int = 0) -
     """So many responses of each category, each a problem of its own, the first ``right`` of them correct."""
     rows = []
     for name, n, r in zip((*CATEGORIES, None), (*counts, off_support), (*right, 0), strict=True):
-        rows += [{"problem": f"{name}{i}", "category": name, "correct": i < r, "split": "holdout"} for i in range(n)]
+        judged = [{"category": name, "correct": i < r, "split": "holdout"} for i in range(n)]
+        rows += [{"group": f"{name}{i}", "session": 0, "turn": 0, **verdict} for i, verdict in enumerate(judged)]
     return rows
 
 
@@ -164,9 +165,9 @@ def test_a_difference_below_the_floor_is_not_resolved(tmp_path: Path) -> None:
 def test_the_synthetic_table_takes_the_jsd_of_single_prompts_and_the_last_ten_logged_points(tmp_path: Path) -> None:
     root = write_run(Made(dataset="synthetic_closed", alpha=0.0, holdout=False), tmp_path)
     rows: list[dict[str, Any]] = [
-        {"problem": p, "category": c, "correct": True} for p in ("p", "q") for c in ["en" if p == "p" else "zh"] * 4
+        {"group": p, "category": c, "correct": True} for p in ("p", "q") for c in ["en" if p == "p" else "zh"] * 4
     ]
-    rows.append({"problem": "r", "category": None, "correct": False})
+    rows.append({"group": "r", "category": None, "correct": False})
     write_jsonl(root / "validation" / "40.jsonl", rows)
     row = row_of(synthetic_rows(study_of(tmp_path), "synthetic_closed", "uniform"), "rkl")
     # Each prompt has one category: JSD(uniform, one of five) = 0.4228, the paper's base row. Pooled: two of five.
@@ -227,7 +228,7 @@ def test_a_category_that_never_occurs_makes_forward_kl_infinite_not_missing(tmp_
         (lambda run: (run / "holdout" / "40.jsonl").rename(run / "holdout" / "20.jsonl"), UNFINISHED, "step 20 of 40"),
         (lambda run: (run / "holdout" / "40.jsonl").write_text('{"cat'), FAILED, "not JSON"),
         (lambda run: (run / "holdout" / "40.jsonl").write_bytes("ह".encode()[:-1]), FAILED, "is the file complete"),
-        (lambda run: (run / "holdout" / "40.jsonl").write_text(""), FAILED, "no response"),
+        (lambda run: (run / "holdout" / "40.jsonl").write_text(""), FAILED, "holds no responses"),
         (lambda run: (run / "run.json").write_text('{"attempts": [{"status": "running"}]}'), UNFINISHED, "killed"),
     ],
 )
@@ -304,7 +305,7 @@ def test_the_dump_that_a_running_run_is_writing_is_left_out(tmp_path: Path, half
 
 def test_the_single_prompts_fit_is_in_every_row(tmp_path: Path) -> None:
     root = write_run(Made(), tmp_path)
-    rows = [{"problem": p, "category": p, "correct": True} for p in CATEGORIES for _ in range(4)]
+    rows = [{"group": p, "category": p, "correct": True} for p in CATEGORIES for _ in range(4)]
     write_jsonl(root / "holdout" / "40.jsonl", rows)
     row = row_of(main_rows(study_of(tmp_path), "gsm8k", "uniform"), "rkl")
     # Every prompt has one category, all together are on the target: 1 - 5 x 0.2^2 = 0.8

@@ -24,6 +24,7 @@ from madrl.evaluation.score import run_settings
 from madrl.files import locked, read_jsonl
 from madrl.frequency import category_indices
 from madrl.miniature.tiny_model import build_model, build_tokenizer, save
+from madrl.records import read
 from madrl.reward import score_group
 from madrl.run_folder import RunFolder
 from madrl.trainer.sft import Finetuning, finetune
@@ -150,15 +151,15 @@ def processes_of(run: RunFolder) -> list[int]:
 def groups_at(run: RunFolder, step: int) -> dict[str, list[dict[str, Any]]]:
     groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in read_jsonl(run.scores / f"{step}.jsonl"):
-        groups[record["uid"]].append(record)
+        groups[record["group"]].append(record)
     return groups
 
 
-def responses_at(run: RunFolder, step: int) -> dict[tuple[str, str], str]:
+def responses_at(run: RunFolder, step: int) -> dict[tuple[str, int], str]:
     """(prompt, session) -> response; veRL's random uid is left out, and so are the empty rows with which it replaces
     sessions that failed."""
-    records = read_jsonl(run.rollouts / f"{step}.jsonl")
-    return {(r["input"], r["uid"].rsplit("_", 2)[1]): r["output"] for r in records if r["input"]}
+    dump = read(run.rollouts / f"{step}.jsonl", ("group", "session", "response"))
+    return {(r["prompt"], r["session"]): r["response"] for r in dump if r["prompt"]}
 
 
 def test_each_group_was_scored_whole_by_the_group_reward(undisturbed: RunFolder) -> None:

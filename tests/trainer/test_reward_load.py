@@ -91,7 +91,7 @@ async def test_1024_queued_rollouts_stay_bounded_and_survive_a_restart_of_the_sa
 
     scored = await manager.run_single(group_data(groups[0], {}, judged[0]))
     records: list[dict[str, Any]] = [
-        {"uid": "0", "reward": r, "truncated": False, **info}
+        {"group": "0", "reward": r, "truncated": False, **info}
         for r, info in zip(scored["reward_score"], scored["reward_extra_info"], strict=True)
     ]
     assert batch_metrics(records, manager.settings)["mad/reward_queue/max"] >= GROUP_SIZE

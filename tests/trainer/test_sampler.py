@@ -25,10 +25,10 @@ def settings(**changes: Any) -> Settings:
 
 
 def record(
-    uid: str, category: str | None, correct: float | None = 1.0, divergence: float = 0.0, truncated: bool = False
+    group: str, category: str | None, correct: float | None = 1.0, divergence: float = 0.0, truncated: bool = False
 ) -> dict[str, Any]:
     return {
-        "uid": uid,
+        "group": group,
         "category": category,
         "correct": correct,
         "correctness": 0.5 if correct is None else correct,
@@ -71,7 +71,7 @@ def test_the_rate_of_responses_that_were_cut_is_of_all_responses() -> None:
 
 def test_a_response_is_truncated_when_it_is_as_long_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     fields = {
-        "extra_fields": [{"reward_extra_info": {"category": "a"}}] * 3,
+        "extra_fields": [{"reward_extra_info": {"category": "a", "row": "7"}}] * 3,
         "rm_scores": [np.array([0.0, 0.5])] * 3,
     }
     monkeypatch.setattr("madrl.trainer.sampler.tq.kv_batch_get", lambda **_: fields)
@@ -82,7 +82,8 @@ def test_a_response_is_truncated_when_it_is_as_long_as_the_limit(monkeypatch: py
     )
     found = buffer._records(batch)
     # Session 1 has two outputs, and its last one is not cut.
-    assert [(r["session"], r["truncated"], r["reward"]) for r in found] == [("p_0", True, 0.5), ("p_1", False, 0.5)]
+    assert [(r["session"], r["truncated"], r["reward"]) for r in found] == [(0, True, 0.5), (1, False, 0.5)]
+    assert [(r["group"], r["turn"], r["row"]) for r in found] == [("p", 0, 7), ("p", 1, 7)]
 
 
 def test_what_does_not_exist_for_a_batch_is_left_out_and_never_nan() -> None:

@@ -13,7 +13,14 @@ from madrl.warm_start.examples import balanced, messages, write_examples
 
 def lines(category: str, count: int) -> list[dict[str, Any]]:
     return [
-        {"asked": category, "uid": f"{i}-{category}_0_0", "index": i, "response": f"{category} {i}"}
+        {
+            "asked": category,
+            "group": f"{i}-{category}",
+            "session": 0,
+            "turn": 0,
+            "row": i,
+            "response": f"{category} {i}",
+        }
         for i in range(count)
     ]
 
@@ -48,7 +55,7 @@ def test_the_learnt_prompt_is_the_row_s_own_and_names_no_category(tmp_path: Path
     names = "|".join(LANGUAGE_NAMES.values())
     for row in table:
         *prompt, answer = row["messages"]
-        index = int(row["uid"].partition("-")[0])
+        index = int(row["group"].partition("-")[0])
         assert prompt == rows[index]["prompt"]
         assert answer == {"role": "assistant", "content": f"{row['category']} {index}"}
         assert not re.search(names, str(prompt))

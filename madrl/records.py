@@ -1,0 +1,272 @@
+"""A response on disk: one JSON object a line, by the names that every command shares. Read and checked here only.
+
+    group      text that all responses to one prompt share (within one ``split``, where lines have that key)
+    session    whole number: which of the group's responses this is
+    turn       whole number: which output of a session that has several; the last one counts. 0 otherwise
+    row        whole number: ``extra_info.index`` of the data row that was asked
+    response   text
+    category   text, or null for off-support
+    correct    number from 0 to 1, true, false, or null for unjudged
+
+A command names the keys that it needs; any other key is kept as it is. veRL's own dumps (RUN/validation, RUN/rollouts)
+have names of their own and are translated when they are read.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from madrl.errors import MadrlError
+from madrl.frequency import category_indices
+
+Record = dict[str, Any]
+
+JUDGED = ("group", "category", "correct")
+"""What a response needs to be counted or rewarded."""
+
+NEEDED_FOR = {
+    "group": "give all responses to one prompt the same text there",
+    "category": "madrl classify adds it",
+    "correct": "madrl verify adds it",
+    "response": "put the response's text there",
+    "ground_truth": "put what the verifier compares with there",
+}
+"""Key -> what to do when a line lacks it."""
+
+MAY_BE_NULL = frozenset(("category", "correct"))
+
+VERL_NAMES = {"input": "prompt", "output": "response", "gts": "ground_truth", "score": "reward"}
+"""veRL's name in a dump -> ours. Its ``uid`` is the key ``{group}_{session}_{turn}``."""
+
+LIKELY_GROUPS = ("prompt", "problem", "question", "row", "uid", "index")
+"""Keys that often name what was asked, the surest first: a line that has a prompt was asked that prompt."""
+
+
+class Name(NamedTuple):
+    """What tells a response from every other of its file and split."""
+
+    group: str
+    session: int
+    turn: int
+
+
+def read(path: Path, needs: Sequence[str], optional: Sequence[str] = ()) -> Iterator[Record]:
+    """The records of a JSON-lines file, in order, blank lines dropped.
+
+    Args:
+        needs: keys that every line must have.
+        optional: keys whose values are checked in the lines that have them.
+
+    Raises MadrlError that names file and line for what is not JSON, not an object, lacks a key or holds a value of the
+    wrong kind; and for a file without a line. OSError when the file cannot be read.
+    """
+    for _, record in _numbered(path, needs, optional):
+        yield record
+
+
+def read_judged(path: Path, categories: Sequence[str]) -> list[Record]:
+    """The records of a file whose responses are to be counted or rewarded, each with its ``session`` and ``turn``.
+
+    Lines of a group that name no session are numbered as they come; a turn that is not named is 0. Raises what ``read``
+    raises, and MadrlError for a response that is named twice and for one in none of ``categories``.
+    """
+    records: list[Record] = []
+    seen: set[tuple[str, str, int, int]] = set()
+    counted: dict[tuple[str, str], int] = defaultdict(int)
+    for number, record in _numbered(path, JUDGED, ("session", "turn")):
+        try:
+            category_indices([record["category"]], categories)
+            group = group_of(record)
+            if "session" not in record:
+                if "turn" in record:
+                    raise MadrlError("'turn' without 'session': name the session that it is a turn of")
+                record["session"] = counted[group]
+                counted[group] += 1
+            record.setdefault("turn", 0)
+            response = *session_of(record), record["turn"]
+            if response in seen:
+                raise MadrlError(
+                    f"group {record['group']!r}, session {record['session']}, turn {record['turn']} is there already: "
+                    "name every response once, in all lines of a group or in none, and keep files of several samplings "
+                    "apart"
+                )
+        except MadrlError as error:
+            raise MadrlError(f"{path}, line {number}: {error}") from error
+        seen.add(response)
+        records.append(record)
+    return records
+
+
+def name_of(record: Mapping[str, Any]) -> Name:
+    """The response's name, of a record that has all three parts."""
+    return Name(record["group"], record["session"], record["turn"])
+
+
+def group_of(record: Mapping[str, Any]) -> tuple[str, str]:
+    """What the responses to one prompt share: their split, empty where there is none, and their group."""
+    return str(record.get("split", "")), record["group"]
+
+
+def session_of(record: Mapping[str, Any]) -> tuple[str, str, int]:
+    """What the turns of one session share."""
+    return *group_of(record), record["session"]
+
+
+def last_turns(records: Sequence[Record]) -> list[Record]:
+    """Of each session its last turn, sessions in order of appearance: the one that counts."""
+    last: dict[tuple[str, str, int], Record] = {}
+    for record in records:
+        session = session_of(record)
+        if session not in last or last[session]["turn"] < record["turn"]:
+            last[session] = record
+    return list(last.values())
+
+
+def groups(records: Sequence[Record]) -> list[list[Record]]:
+    """The last turns of each group's sessions, groups in order of appearance."""
+    found: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in last_turns(records):
+        found[group_of(record)].append(record)
+    return list(found.values())
+
+
+def check_groups(found: Sequence[Sequence[Record]], name: object, one_each: bool = False) -> None:
+    """Raises MadrlError when every group of the file ``name`` has one response, and names the key that ``group`` was
+    probably meant to hold. With ``one_each`` that is wrong only where there is such a key."""
+    responses = [record for group in found for record in group]
+    if len(responses) == 1 or len(found) < len(responses):
+        return
+    key = likely_group(responses)
+    if key is None and one_each:
+        return
+    remedy = f"several share their {key!r}, put that there" if key else NEEDED_FOR["group"]
+    raise MadrlError(f"{name}: each of its {len(responses)} responses has a 'group' of its own: {remedy}")
+
+
+def likely_group(records: Sequence[Record]) -> str | None:
+    """The first of LIKELY_GROUPS that every record has, if most records share its value with another: None if not."""
+    key = next((key for key in LIKELY_GROUPS if all(isinstance(r.get(key), str | int) for r in records)), None)
+    if key is None:
+        return None
+    count: dict[str | int, int] = defaultdict(int)
+    for record in records:
+        count[record[key]] += 1
+    shared = sum(n for n in count.values() if n > 1)
+    return key if 2 * shared > len(records) else None
+
+
+def from_verl_key(key: str) -> Name:
+    """The name in a key of veRL's, ``{group}_{session}_{turn}``. Raises MadrlError for any other text."""
+    group, session, turn = [*key.rsplit("_", 2), "", ""][:3]
+    if not (session.isdecimal() and turn.isdecimal()):
+        raise MadrlError(f"uid {key!r} is not {{group}}_{{session}}_{{turn}}, as veRL writes it")
+    return Name(group, int(session), int(turn))
+
+
+def line_of(record: Mapping[str, Any]) -> bytes:
+    """The record as a line of a file. A lone surrogate, which JSON can hold and UTF-8 cannot, stays a JSON escape."""
+    return (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", errors="backslashreplace")
+
+
+def writable(path: Path) -> Path:
+    """Where ``path`` really lies, symbolic links followed. Raises MadrlError where a file cannot be put there."""
+    path = path.resolve()
+    if not path.parent.is_dir():
+        raise MadrlError(f"cannot write {path}: its folder does not exist, create it first")
+    if path.exists() and not path.is_file():  # replacing a folder fails late, replacing /dev/null succeeds
+        raise MadrlError(f"cannot write {path}: it is not a regular file, name another")
+    return path
+
+
+def _numbered(path: Path, needs: Sequence[str], optional: Sequence[str]) -> Iterator[tuple[int, Record]]:
+    """Line number, from 1, and record."""
+    empty = True
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            empty = False
+            try:
+                record = _translated(_parsed(line))
+                _check(record, needs, optional)
+            except MadrlError as error:
+                raise MadrlError(f"{path}, line {number}: {error}") from error
+            yield number, record
+    if empty:
+        raise MadrlError(f"{path} holds no responses: write one JSON object per line")
+
+
+def _parsed(line: bytes) -> Record:
+    try:
+        record = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or nested beyond reason
+        raise MadrlError(f"not JSON ({error}): is the file complete? write one object per line, in UTF-8") from error
+    if not isinstance(record, dict):
+        raise MadrlError(f"a JSON {type(record).__name__} where an object belongs: write one object per line")
+    return record
+
+
+def _translated(record: Record) -> Record:
+    """A line of a dump of veRL's in our names; any other as it is."""
+    if not record.keys() >= {*VERL_NAMES, "uid"}:
+        return record
+    ours = {VERL_NAMES[name]: record[name] for name in VERL_NAMES}
+    others = {name: value for name, value in record.items() if name not in VERL_NAMES and name != "uid"}
+    if str(others.get("row", "")).isdecimal():  # text, on its way through veRL (madrl.trainer.reward_manager)
+        others["row"] = int(others["row"])
+    return {**from_verl_key(str(record["uid"]))._asdict(), **ours, **others}
+
+
+def _check(record: Record, needs: Sequence[str], optional: Sequence[str]) -> None:
+    for key in needs:
+        if key not in record or (record[key] is None and key not in MAY_BE_NULL):
+            raise MadrlError(_misnamed(record) if key == "group" else f"no {key!r}: {NEEDED_FOR[key]}")
+    for key in (*needs, *optional):
+        if key in record and key in KINDS and not KINDS[key].fits(record[key]):
+            raise MadrlError(f"{key} {_shown(record[key])} is not {KINDS[key].what}")
+
+
+def _misnamed(record: Record) -> str:
+    """What is wrong with a line without a group, which may have it under another name."""
+    for key in ("uid", "problem"):
+        if key in record:
+            where = f"no 'group', which all responses to one prompt share: {key!r} is not read"
+            try:
+                group, session, turn = from_verl_key(str(record[key]))
+            except MadrlError:
+                return f"{where}, call it 'group' if it is that"
+            return f"{where}, write {record[key]!r} as group {group!r}, session {session} and turn {turn}"
+    return f"no 'group': {NEEDED_FOR['group']}"
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+class Kind(NamedTuple):
+    """What the value of a key must be."""
+
+    fits: Callable[[Any], bool]
+    what: str
+
+
+KINDS = {
+    "group": Kind(lambda v: isinstance(v, str), "text: put it in quotes"),
+    "session": Kind(_is_whole, "a whole number: number the sessions of a group 0, 1, ..."),
+    "turn": Kind(_is_whole, "a whole number: number the outputs of a session 0, 1, ..."),
+    "response": Kind(lambda v: isinstance(v, str), "text: write the response's text"),
+    "extra_info": Kind(lambda v: v is None or isinstance(v, dict), "an object"),
+    "category": Kind(lambda v: v is None or isinstance(v, str), "text: use a declared name, or null for off-support"),
+    "correct": Kind(
+        lambda v: v is None or (isinstance(v, int | float) and 0 <= v <= 1),  # true and false are 1 and 0; NaN is not
+        "a verdict: use true, false, a number from 0 to 1, or null for unjudged",
+    ),
+}
+"""Key -> what its values must be. A key that is not here may hold anything."""

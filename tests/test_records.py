@@ -1,0 +1,147 @@
+"""One record of a response, read by every command: each accepts what the others write, or says what is meant."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from madrl.cli import main
+from madrl.errors import MadrlError
+from madrl.records import check_groups, groups, last_turns, read, read_judged
+
+OPTIONS = json.dumps(["Arctic", "Atlantic", "Indian", "Pacific", "Southern"])
+RANKS = [f"rank_{i}" for i in range(1, 6)]
+MEASURED = ("--categories", ",".join(RANKS), "--target", "uniform")
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def responses(**more: Any) -> list[dict[str, Any]]:
+    """Two prompts of two responses, unjudged, with nothing but the group's name and what a judge needs."""
+    texts = [("p", "Arctic"), ("p", "Pacific"), ("q", "Pacific"), ("q", "nothing")]
+    return [{"group": group, "response": text, "ground_truth": OPTIONS, **more} for group, text in texts]
+
+
+def as_verl_dumps() -> list[dict[str, Any]]:
+    return [
+        {"input": "Name one.", "output": line["response"], "gts": OPTIONS, "score": 0.5, "step": 3, "uid": uid}
+        for line, uid in zip(responses(), ("a_b_0_0", "a_b_1_0", "c_0_0", "c_1_0"), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("source", [responses(), as_verl_dumps()], ids=["a user's", "veRL's"])
+def test_each_command_reads_what_the_one_before_it_wrote(
+    tmp_path: Path, source: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "r.jsonl", source)
+    for command in (
+        ["verify", "listed_option", str(path), "-o", str(path)],
+        ["classify", "choice", str(path), "-o", str(path)],
+        ["evaluate", str(path), *MEASURED],
+        ["rescore", str(path), "-o", str(path), *MEASURED],
+        ["evaluate", str(path), *MEASURED],
+        ["verify", "listed_option", str(path), "-o", str(path)],
+        ["rescore", str(path), "-o", str(path), *MEASURED],
+    ):
+        assert main(command) == 0, capsys.readouterr().err
+    assert "responses rescored: 4, groups: 2" in capsys.readouterr().out
+    found = json.loads((tmp_path / "r.metrics.json").read_text())["evaluations"][0]
+    assert (found["samples"], found["problems"], found["pass@1"], found["off_support"]) == (4, 2, 0.75, 0.25)
+    assert [(line["session"], line["turn"]) for line in lines_of(path)] == [(0, 0), (1, 0)] * 2
+    assert all("uid" not in line and "input" not in line for line in lines_of(path))
+
+
+@pytest.mark.parametrize("command", ["rescore", "evaluate"])
+@pytest.mark.parametrize("key", ["row", "prompt", "problem", "uid"])
+def test_groups_of_one_are_an_error_that_names_the_key_that_was_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, key: str
+) -> None:
+    lines = [
+        {"group": f"{row}_{k}_0", key: row, "category": "rank_1", "correct": True} for row in (0, 1) for k in (0, 1)
+    ]
+    path = write(tmp_path / "r.jsonl", lines)
+    output = ["-o", str(tmp_path / "out.jsonl")] if command == "rescore" else []
+    assert main([command, str(path), *output, *MEASURED]) == 2
+    error = capsys.readouterr().err
+    assert f"{path}: each of its 4 responses has a 'group' of its own: several share their '{key}', put that" in error
+    assert [file.name for file in tmp_path.iterdir()] == ["r.jsonl"]
+
+
+def test_one_response_a_prompt_can_be_evaluated_and_not_rescored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # As generate --ask-category --samples 1 writes them: one row asked for two categories is two prompts. And two of
+    # the prompts are the same by chance.
+    lines = [
+        {"group": f"{row}-{asked}", "row": row, "prompt": f"{min(row, 8)} in {asked}", "asked": asked}
+        for row in range(10)
+        for asked in RANKS[:2]
+    ]
+    path = write(tmp_path / "r.jsonl", [line | {"category": line["asked"], "correct": True} for line in lines])
+    assert main(["evaluate", str(path), *MEASURED]) == 0
+    assert main(["rescore", str(path), "-o", str(tmp_path / "out.jsonl"), *MEASURED]) == 2
+    assert "a 'group' of its own: give all responses to one prompt the same text there" in capsys.readouterr().err
+
+
+def test_a_single_response_is_a_group(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", [{"group": "p", "category": None, "correct": None}])
+    check_groups(groups(read_judged(path, RANKS)), path)
+
+
+def test_of_a_session_the_last_turn_counts_wherever_it_stands() -> None:
+    record = {"group": "p", "category": "rank_1", "correct": True}
+    found = last_turns([record | {"session": s, "turn": t} for s, t in ((1, 1), (0, 0), (1, 0), (0, 2), (0, 1))])
+    assert [(r["session"], r["turn"]) for r in found] == [(1, 1), (0, 2)]
+
+
+def test_all_turns_of_a_session_earn_what_its_last_one_earns(tmp_path: Path) -> None:
+    line = {"group": "p", "correct": True}
+    lines = [line | {"session": 0, "turn": t, "category": c} for t, c in ((0, None), (1, "rank_1"))]
+    lines.append(line | {"session": 1, "turn": 0, "category": "rank_2"})
+    path = write(tmp_path / "r.jsonl", lines)
+    assert main(["rescore", str(path), "-o", str(path), *MEASURED, "--divergence", "l2", "--alpha", "0"]) == 0
+    # Two responses, a half in each of two categories: 1/5 - 1/2
+    assert [line["reward"] for line in lines_of(path)] == [pytest.approx(-0.3, abs=1e-3)] * 3
+
+
+def test_splits_with_the_same_names_are_kept_apart(tmp_path: Path) -> None:
+    line = {"group": "0", "category": "rank_1", "correct": True}
+    path = write(
+        tmp_path / "r.jsonl", [line | {"session": k, "split": s} for k in (0, 1) for s in ("train", "holdout")]
+    )
+    assert [len(group) for group in groups(read_judged(path, RANKS))] == [2, 2]
+
+
+def test_any_number_from_0_to_1_is_a_verdict_and_is_kept_as_it_is(tmp_path: Path) -> None:
+    verdicts = [0.25, 1, True, None, 0.0]
+    lines = [{"group": "p", "category": None, "correct": verdict} for verdict in verdicts]
+    path = write(tmp_path / "r.jsonl", lines)
+    assert [record["correct"] for record in read_judged(path, RANKS)] == verdicts
+
+
+@pytest.mark.parametrize(
+    ("line", "needs", "message"),
+    [
+        ({"group": "p", "correct": True}, ("group", "category", "correct"), "no 'category': madrl classify adds it"),
+        ({"group": "p", "category": None}, ("group", "category", "correct"), "no 'correct': madrl verify adds it"),
+        ({"response": None}, ("response",), "no 'response': put the response's text there"),
+        ({"response": ["x"] * 100}, ("response",), r"response \['x', .{0,60}… is not text"),
+        (as_verl_dumps()[0] | {"uid": "p"}, ("group",), "uid 'p' is not {group}_{session}_{turn}, as veRL writes it"),
+        (as_verl_dumps()[0] | {"uid": "p_x_0"}, ("group",), "uid 'p_x_0' is not"),
+    ],
+)
+def test_a_line_that_lacks_something_is_told_what_to_do(
+    tmp_path: Path, line: dict[str, Any], needs: tuple[str, ...], message: str
+) -> None:
+    path = write(tmp_path / "r.jsonl", [line])
+    with pytest.raises(MadrlError, match=message) as caught:
+        list(read(path, needs))
+    assert str(caught.value).startswith(f"{path}, line 1: ")
