@@ -16,6 +16,7 @@ from madrl.files import replacing
 from madrl.frequency import category_indices
 from madrl.response_file import line_of, read_responses, writable
 from madrl.reward import RewardConfig, score_group
+from madrl.rollout import is_correctness
 
 
 class Rescored(NamedTuple):
@@ -38,7 +39,7 @@ def rescore_file(
 
         uid        string; the lines that share one are a group, wherever they stand in the file
         category   one of ``categories``, or null for off-support
-        correct    true, false, 0, 1, or null for unjudged
+        correct    a number in [0, 1], true, false, or null for unjudged
 
     Other keys are kept, an older ``divergence_reward`` and ``reward`` replaced, blank lines dropped. The output appears
     complete or not at all, and may be the input itself. The whole file is held in memory.
@@ -60,7 +61,7 @@ def rescore_file(
     for group in groups.values():
         score = score_group(
             category_indices([row["category"] for row in group], categories),
-            [None if row["correct"] is None else bool(row["correct"]) for row in group],
+            [row["correct"] for row in group],
             target,
             config,
         )
@@ -85,5 +86,7 @@ def _check_row(row: dict[str, Any], categories: Sequence[str]) -> None:
     if not (row["category"] is None or isinstance(row["category"], str)):
         raise MadrlError(f"category {row['category']!r} is not a string: use a declared name, or null for off-support")
     category_indices([row["category"]], categories)
-    if row["correct"] not in (True, False, None):  # 1 and 0 equal True and False
-        raise MadrlError(f"correct {row['correct']!r} is no verdict: use true, false, 1, 0, or null for unjudged")
+    if not is_correctness(row["correct"]):
+        raise MadrlError(
+            f"correct {row['correct']!r} is no verdict: use a number in [0, 1], true, false, or null for unjudged"
+        )

@@ -16,6 +16,7 @@ from madrl.files import read_jsonl, replacing
 from madrl.frequency import category_indices
 from madrl.response_file import read_responses
 from madrl.reward import RewardConfig
+from madrl.rollout import is_correctness
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 
@@ -65,7 +66,7 @@ def evaluate_file(path: Path, output: Path, categories: Sequence[str], target: N
 
         uid        veRL's {problem}_{session}_{output}, once; or, in its place, problem, any name of the problem
         category   one of ``categories``, or null for off-support
-        correct    true, false, 0, 1, or null for unjudged
+        correct    a number in [0, 1], true, false, or null for unjudged
 
     Lines that also have a split are scored by split. Reverse KL takes the reward's default epsilon.
 
@@ -131,8 +132,10 @@ def _check_row(row: Mapping[str, Any], categories: Sequence[str]) -> None:
     if not (row["category"] is None or isinstance(row["category"], str)):
         raise MadrlError(f"category {row['category']!r} is not a string: use a declared name, or null for off-support")
     category_indices([row["category"]], categories)
-    if row["correct"] not in (True, False, None):  # 1 and 0 equal True and False
-        raise MadrlError(f"correct {row['correct']!r} is no verdict: use true, false, 1, 0, or null for unjudged")
+    if not is_correctness(row["correct"]):
+        raise MadrlError(
+            f"correct {row['correct']!r} is no verdict: use a number in [0, 1], true, false, or null for unjudged"
+        )
 
 
 def _is_uid(uid: Any) -> bool:

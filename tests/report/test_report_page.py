@@ -162,12 +162,15 @@ def test_the_samples_are_of_every_category_and_verdict_in_turn(tmp_path: Path) -
         {"input": f"p{i // 2}", "output": "o", "category": "en", "correct": True, "uid": f"{i}_0_0"} for i in range(20)
     ]
     rows += [{"input": f"p{i}", "output": "o", "category": "en", "correct": False, "uid": f"{i}_1_0"} for i in range(2)]
-    rows += [{"input": "p0", "output": "o", "category": None, "correct": None, "uid": "0_2_0"}]
+    rows += [
+        {"input": "p0", "output": "o", "category": None, "correct": v, "uid": f"0_{i}_0"}
+        for i, v in ((2, None), (3, 0.5))
+    ]
     write_jsonl(root / "holdout" / "40.jsonl", rows)
     found = list(sample_responses(identified(root)))
     verdicts = [(s.category, s.verdict) for s in found]
     assert verdicts[:4] == [("en", "correct"), ("en", "incorrect")] * 2
-    assert verdicts[4:] == [("en", "correct")] * 2 + [("off-support", "unjudged")]
+    assert verdicts[4:] == [("en", "correct")] * 2 + [("off-support", "unjudged"), ("off-support", "partial")]
     assert len({s.prompt for s in found if s.verdict == "correct"}) == 4
 
 
