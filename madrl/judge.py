@@ -3,7 +3,7 @@
 import logging
 
 from madrl.classifiers import Classifier
-from madrl.rollout import Classification, Rollout, Verdict, Verification
+from madrl.rollout import Classification, Rollout, Verification
 from madrl.verifiers import Verifier
 
 logger = logging.getLogger(__name__)
@@ -20,9 +20,9 @@ def classify_response(classifier: Classifier, name: str, rollout: Rollout) -> Cl
 
 
 async def verify_response(verifier: Verifier, name: str, rollout: Rollout) -> Verification:
-    """The verifier's word; UNJUDGED when it raises, since that is nothing the response can be blamed for."""
+    """The verifier's word; unjudged when it raises, since that is nothing the response can be blamed for."""
     try:
         return await verifier(rollout)
     except Exception as error:
         logger.exception("verifier %s raised", name)
-        return Verification(Verdict.UNJUDGED, reason=f"verifier raised {type(error).__name__}: {error}")
+        return Verification(None, reason=f"verifier raised {type(error).__name__}: {error}")

@@ -67,8 +67,9 @@ def classify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judge
 
 
 def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judged:
-    """Write the lines of ``in_path`` to ``out_path``, each with its ``verdict`` (correct, incorrect or unjudged), the
-    ``answer`` that was taken from it, the ``reason``, and ``correct`` (true, false or null) as ``rescore`` reads it.
+    """Write the lines of ``in_path`` to ``out_path``, each with its ``correct`` (a number in [0, 1], or null for
+    unjudged), the same in a word as ``verdict``, the ``answer`` that was taken from it, the ``reason``, and what else
+    the verifier found as ``verifier_extra``.
 
     A line has at least ``response`` and ``ground_truth``; a ground truth that is not a string is taken as its JSON
     text. The rest is as in ``classify_file``; a verifier that raises leaves that line unjudged, as in training.
@@ -76,8 +77,14 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judged:
     verifier = load_verifier(spec)
 
     async def annotate(rollout: Rollout) -> dict[str, Any]:
-        verdict, answer, reason = await verify_response(verifier, spec, rollout)
-        return {"verdict": str(verdict), "answer": answer, "reason": reason, "correct": verdict.correct}
+        found = await verify_response(verifier, spec, rollout)
+        return {
+            "verdict": str(found.verdict),
+            "answer": found.answer,
+            "reason": found.reason,
+            "correct": found.correctness,
+            "verifier_extra": dict(found.extra),
+        }
 
     return _judge(Path(in_path), Path(out_path), f"verify {spec}", annotate, "verdict", ("response", "ground_truth"))
 

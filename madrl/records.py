@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
+from madrl.rollout import is_correctness
 
 Record = dict[str, Any]
 
@@ -265,7 +266,7 @@ KINDS = {
     "extra_info": Kind(lambda v: v is None or isinstance(v, dict), "an object"),
     "category": Kind(lambda v: v is None or isinstance(v, str), "text: use a declared name, or null for off-support"),
     "correct": Kind(
-        lambda v: v is None or (isinstance(v, int | float) and 0 <= v <= 1),  # true and false are 1 and 0; NaN is not
+        is_correctness,
         "a verdict: use true, false, a number from 0 to 1, or null for unjudged",
     ),
 }

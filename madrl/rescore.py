@@ -57,7 +57,7 @@ def rescore_file(
     for group in found:
         score = score_group(
             category_indices([record["category"] for record in group], categories),
-            [None if record["correct"] is None else bool(record["correct"]) for record in group],
+            [record["correct"] for record in group],
             target,
             config,
         )

@@ -96,7 +96,7 @@ class RewardConfig:
 
 def score_group(
     indices: NDArray[np.int64],
-    correct: Sequence[bool | None],
+    correct: Sequence[float | None],
     target: NDArray[np.float64],
     config: RewardConfig,
 ) -> GroupScore:
@@ -104,7 +104,7 @@ def score_group(
 
     Args:
         indices: category of each response, shape (G,), OFF_SUPPORT where it has none (``category_indices``).
-        correct: verdict of each response; None means unjudged.
+        correct: correctness of each response, in [0, 1]; None means unjudged.
         target: p*, shape (K,), unsmoothed; ``config.check_target`` holds for it.
         config: the reward's form and parameters.
 
@@ -163,8 +163,8 @@ def _gapo_reward(indices: NDArray[np.int64], n_categories: int) -> NDArray[np.fl
     return rewards
 
 
-def _correctness(correct: Sequence[bool | None]) -> NDArray[np.float64]:
-    """1 or 0 per response; the judged responses' mean where the verdict is None."""
+def _correctness(correct: Sequence[float | None]) -> NDArray[np.float64]:
+    """The correctness of each response; the judged responses' mean where it is None."""
     values = np.array([np.nan if c is None else float(c) for c in correct])
     unjudged = np.isnan(values)
     if unjudged.any():

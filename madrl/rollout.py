@@ -1,5 +1,9 @@
-"""The records that the rest of the package passes on: what was asked, what came back, what it earned."""
+"""The records that the rest of the package passes on: what was asked, what came back, what it earned.
 
+A response's correctness is a number in [0, 1], or None when it is unjudged, from the verifier to the reports.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -9,20 +13,30 @@ from numpy.typing import NDArray
 
 
 class Verdict(StrEnum):
-    """What a verifier says of one response.
+    """A response's correctness in a word.
 
-    Three outcomes, never two: what the response causes (a hang, a flood, an answer that crashes the parser) is
-    INCORRECT; what we cause (an outage, a lost worker, a bad reference) is UNJUDGED, and never scores as wrong.
+    What the response causes (a hang, a flood, an answer that crashes the parser) is INCORRECT; what we cause (an
+    outage, a lost worker, a bad reference) is UNJUDGED, and never scores as wrong.
     """
 
     CORRECT = "correct"
+    PARTIAL = "partial"
     INCORRECT = "incorrect"
     UNJUDGED = "unjudged"
 
-    @property
-    def correct(self) -> bool | None:
-        """True, False, or None when unjudged."""
-        return None if self is Verdict.UNJUDGED else self is Verdict.CORRECT
+    @classmethod
+    def of(cls, correctness: float | None) -> "Verdict":
+        """CORRECT for 1, INCORRECT for 0, PARTIAL for what lies between, UNJUDGED for None."""
+        if correctness is None:
+            return cls.UNJUDGED
+        if correctness in (0, 1):
+            return cls.CORRECT if correctness else cls.INCORRECT
+        return cls.PARTIAL
+
+
+def is_correctness(value: object) -> bool:
+    """Whether ``value`` is a response's correctness: a number in [0, 1], true or false, or None for unjudged."""
+    return value is None or (isinstance(value, int | float) and 0 <= value <= 1)
 
 
 @dataclass(frozen=True)
@@ -45,20 +59,36 @@ class Classification(NamedTuple):
 class Verification(NamedTuple):
     """What a verifier says of one response, with the answer it took from it and why it decided so."""
 
-    verdict: Verdict
+    correctness: float | None
+    """In [0, 1]: 1 is correct, 0 incorrect, and what lies between counts in part. None: unjudged."""
     answer: str | None = None
     reason: str = ""
+    extra: Mapping[str, Any] = {}
+    """What else the verifier found, in JSON types. It is written beside the response, and the reward ignores it."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The correctness in a word."""
+        return Verdict.of(self.correctness)
 
 
 class Judgment(NamedTuple):
     """Everything the group reward needs to know of one response."""
 
     category: str | None
-    verdict: Verdict
+    correctness: float | None
+    """In [0, 1]; None: unjudged."""
     answer: str | None = None
     reason: str = ""
+    extra: Mapping[str, Any] = {}
+    """What else the verifier found."""
     queued: int = 0
     """Responses, this one included, that its reward worker was judging when it came."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The correctness in a word."""
+        return Verdict.of(self.correctness)
 
 
 @dataclass(frozen=True)
@@ -68,7 +98,7 @@ class GroupScore:
     reward: NDArray[np.float64]
     """What GRPO sees."""
     correctness: NDArray[np.float64]
-    """1, 0, or the group's mean correctness where the response is unjudged."""
+    """In [0, 1]; the group's mean correctness where the response is unjudged."""
     divergence_reward: NDArray[np.float64]
     """The distributional term of paper Table 1, at the response's own category."""
     frequency: NDArray[np.float64]

@@ -16,7 +16,7 @@ from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
 from madrl.judge_file import CHUNK, classify_file, verify_file
-from madrl.rollout import Rollout
+from madrl.rollout import Rollout, Verification
 
 ROOT = Path(madrl.__file__).parent.parent
 OPTIONS = ["Arctic", "Atlantic", "Indian", "Pacific", "Southern"]
@@ -42,7 +42,7 @@ async def verify(rollout):
     await asyncio.sleep(float(rollout.ground_truth))
     if rollout.response == "bad":
         raise ValueError("no such thing")
-    return Verification(Verdict.CORRECT, rollout.response)
+    return Verification(1.0, rollout.response)
 """
 
 
@@ -95,6 +95,16 @@ def test_a_line_gains_its_verdict_answer_and_what_rescore_reads(tmp_path: Path) 
         ("unjudged", None, None),
     ]
     assert judged.counts == {"correct": 2, "incorrect": 1, "unjudged": 1}
+
+
+async def one_test_of_four(rollout: Rollout) -> Verification:
+    return Verification(0.25, extra={"passed": 1, "tests": 4})
+
+
+def test_a_response_that_is_correct_in_part_keeps_its_part_and_what_else_was_found(tmp_path: Path) -> None:
+    verify_file(write(tmp_path / "in.jsonl", LINES[:1]), tmp_path / "out.jsonl", f"{__name__}:one_test_of_four")
+    (row,) = read_jsonl(tmp_path / "out.jsonl")
+    assert (row["verdict"], row["correct"], row["verifier_extra"]) == ("partial", 0.25, {"passed": 1, "tests": 4})
 
 
 def test_the_output_may_be_the_input(tmp_path: Path) -> None:

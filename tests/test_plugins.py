@@ -22,14 +22,14 @@ def classify_length(rollout):
     return Classification("short" if len(rollout.response) < LIMIT else "long")
 
 async def verify_anything(rollout):
-    return Verification(Verdict.CORRECT)
+    return Verification(1.0)
 
 def verify_without_async(rollout):
-    return Verification(Verdict.CORRECT)
+    return Verification(1.0)
 
 class Verify:
     async def __call__(self, rollout):
-        return Verification(Verdict.INCORRECT)
+        return Verification(0.0)
 
 verify_object = Verify()
 """

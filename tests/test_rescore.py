@@ -52,7 +52,7 @@ def test_two_interleaved_groups_earn_the_rewards_worked_by_hand(tmp_path: Path) 
 def test_a_file_is_scored_exactly_as_training_scores_a_group(tmp_path: Path, divergence: str, form: str) -> None:
     rng = np.random.default_rng(0)
     labels = [[None, *CATEGORIES][i] for i in rng.integers(0, 3, 16)]
-    correct = [[None, True, False][i] for i in rng.integers(0, 3, 16)]
+    correct = [[None, True, False, 0.25][i] for i in rng.integers(0, 4, 16)]
     source = _write(
         tmp_path / "in.jsonl",
         *(json.dumps({"group": "p", "category": c, "correct": v}) for c, v in zip(labels, correct, strict=True)),

@@ -20,14 +20,14 @@ from madrl.rescore import rescore_file
 from madrl.reward import EXACT_REWARD_STEP, FORMS, OFF_SUPPORT_REWARD, RewardConfig, score_group
 from madrl.targets import peak, smooth, uniform
 
-Group = tuple[NDArray[np.int64], list[bool | None]]
+Group = tuple[NDArray[np.int64], list[float | None]]
 
 every_divergence = pytest.mark.parametrize("divergence", sorted(DIVERGENCES))
 every_form = pytest.mark.parametrize("form", FORMS)
 
 K = 5
 groups = st.lists(
-    st.tuples(st.integers(OFF_SUPPORT, K - 1), st.sampled_from([True, False, None])), min_size=1, max_size=64
+    st.tuples(st.integers(OFF_SUPPORT, K - 1), st.sampled_from([True, False, 0.25, None])), min_size=1, max_size=64
 ).map(lambda responses: (np.array([c for c, _ in responses], dtype=np.int64), [verdict for _, verdict in responses]))
 targets = st.one_of(
     st.just(uniform(K)),
@@ -108,7 +108,7 @@ valid_groups = st.lists(st.integers(0, K - 1), min_size=1, max_size=64).map(lamb
 def test_gapo_teaches_what_l2_does_when_every_response_is_valid(
     indices: NDArray[np.int64], alpha: float, random: Random
 ) -> None:
-    correct = [random.choice([True, False, None]) for _ in indices]
+    correct = [random.choice([True, False, 0.25, None]) for _ in indices]
     gapo = score_group(indices, correct, uniform(K), RewardConfig("rkl", "gapo", alpha=alpha))
     l2 = score_group(indices, correct, uniform(K), RewardConfig("l2", "additive", alpha=alpha))
     np.testing.assert_allclose(gapo.divergence_reward, l2.divergence_reward + 1, atol=1e-12)
@@ -206,7 +206,21 @@ def test_the_correctness_term_of_an_off_support_response_stays(form: str) -> Non
     assert right - wrong == pytest.approx({"additive": 0.6, "gated": 0.5, "rlvr": 1.0, "gapo": 0.6}[form])
 
 
+@every_form
+def test_a_response_that_is_correct_in_part_earns_its_part(form: str) -> None:
+    # One category, where every divergence reward is the same r: l2 of uniform(2) at q = (1, 0) is -0.5.
+    config = RewardConfig("l2", form, alpha=0.6, lambda_g=0.5)
+    score = score_group(np.array([0, 0, 0]), [1.0, 0.25, 0.0], uniform(2), config)
+    np.testing.assert_allclose(score.correctness, [1, 0.25, 0])
+    # additive and gapo 0.6 * 1 apart;  gated 1 - 0.25;  rlvr 1
+    scale = {"additive": 0.6, "gated": 0.75, "rlvr": 1.0, "gapo": 0.6}[form]
+    np.testing.assert_allclose(score.reward - score.reward[2], [scale, 0.25 * scale, 0], atol=1e-12)
+
+
 def test_an_unjudged_response_takes_the_mean_correctness_of_the_judged_ones() -> None:
+    parts = score_group(np.array([0, 0, 1]), [0.75, None, 0.25], uniform(2), RewardConfig("l2", "rlvr"))
+    np.testing.assert_allclose(parts.correctness, [0.75, 0.5, 0.25])
+
     score = score_group(np.array([0, 0, 1, 1]), [True, None, False, False], uniform(2), RewardConfig("l2", "rlvr"))
     np.testing.assert_allclose(score.correctness, [1, 1 / 3, 0, 0])
     np.testing.assert_allclose(score.reward, score.correctness)

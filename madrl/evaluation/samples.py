@@ -61,14 +61,14 @@ def score_samples(
     problems = groups(samples)
     pooled = [sample for group in problems for sample in group]
     indices = category_indices([sample["category"] for sample in pooled], categories)
-    correct = [None if sample["correct"] is None else bool(sample["correct"]) for sample in pooled]
+    correct = [sample["correct"] for sample in pooled]
     index_groups = np.split(indices, np.cumsum([len(group) for group in problems])[:-1])
 
     counts = np.array([category_counts(group, len(categories)) for group in index_groups], dtype=np.float64)
     distances = squared_distances(target, counts)
     paired = np.isfinite(distances)
     problem = np.repeat(np.arange(len(problems)), [len(group) for group in problems])
-    right = np.bincount(problem, weights=[verdict is True for verdict in correct])
+    right = np.bincount(problem, weights=[verdict or 0.0 for verdict in correct])
     judged = np.bincount(problem, weights=[verdict is not None for verdict in correct])
     sums = np.column_stack([counts, right, judged, np.where(paired, distances, 0.0), paired])
     # One problem says nothing of how problems differ: no resamples, and so no interval.
@@ -124,7 +124,7 @@ def _fit(target: Array, counts: Array, drawn_counts: Array, epsilon: float) -> d
     }
 
 
-def _accuracy(correct: Sequence[bool | None]) -> dict[str, Any]:
+def _accuracy(correct: Sequence[float | None]) -> dict[str, Any]:
     """How many responses one category has, how many of them were judged, and pass@1 where those are enough."""
     judged = sum(verdict is not None for verdict in correct)
     return {

@@ -1,9 +1,9 @@
 """``madrl generate``: k responses to each row of a parquet file, judged with the functions of training, as JSON lines.
 
 A line is a response (``madrl.records``) with {group, session, turn, row, asked, prompt, response, ground_truth,
-data_source, split, category, correct, answer, reason, finish_reason, prompt_tokens, response_tokens}: ``group`` is the
-row, or ``{row}-{asked}``, ``asked`` the category that the prompt names, and ``finish_reason`` ``length`` when the
-response was cut off.
+data_source, split, category, correct, answer, reason, verifier_extra, finish_reason, prompt_tokens, response_tokens}:
+``group`` is the row, or ``{row}-{asked}``, ``asked`` the category that the prompt names, and ``finish_reason``
+``length`` when the response was cut off.
 Batches are the same in every call, and each response has a seed of its own, so that on a CPU a call that resumes ends
 with the very file of one that was not interrupted (a GPU's kernels promise no equal bits between two runs).
 """
@@ -225,9 +225,10 @@ class Responses:
                 "data_source": self.rows[request.row]["data_source"],
                 "split": self.rows[request.row]["extra_info"]["split"],
                 "category": judgment.category,
-                "correct": judgment.verdict.correct,
+                "correct": judgment.correctness,
                 "answer": judgment.answer,
                 "reason": judgment.reason,
+                "verifier_extra": dict(judgment.extra),
                 "finish_reason": response.finish_reason,
                 "prompt_tokens": len(self._prompts[request.row, request.asked]),
                 "response_tokens": response.tokens,

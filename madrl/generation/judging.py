@@ -62,7 +62,7 @@ class Judge:
         """
         judged = list(await asyncio.gather(*map(self._judge_one, rollouts)))
         category_indices([judgment.category for judgment in judged], self._spec.categories)
-        unjudged = [judgment.reason for judgment in judged if judgment.verdict.correct is None]
+        unjudged = [judgment.reason for judgment in judged if judgment.correctness is None]
         if len(unjudged) > MAX_UNJUDGED * len(judged):
             raise MadrlError(
                 f"verifier {self._spec.verifier!r} could not judge {len(unjudged)} of {len(judged)} responses "
@@ -75,8 +75,8 @@ class Judge:
             category, _ = classify_response(self._classifier, self._spec.classifier, rollout)
         except RuntimeError as error:
             raise MadrlError(str(error)) from error
-        verdict, answer, reason = await verify_response(self._verifier, self._spec.verifier, rollout)
-        return Judgment(category, verdict, answer, reason)
+        found = await verify_response(self._verifier, self._spec.verifier, rollout)
+        return Judgment(category, found.correctness, found.answer, found.reason, found.extra)
 
 
 async def _cancel_others() -> None:

@@ -68,8 +68,8 @@ class Evaluation:
     split: str
     scores: dict[str, Any]
     """``samples.score_samples``."""
-    right: dict[str, int]
-    """Correct responses of each category, the numerator behind a pooled accuracy."""
+    right: dict[str, float]
+    """Summed correctness of each category, the numerator behind a pooled accuracy."""
     prompt_jsd: float | None
     """Mean over prompts of the JSD of the prompt's own shares, in nats: the paper's JSD in its synthetic table. Biased
     by far more than the pooled JSD; compare at the same number of responses to a prompt only."""
@@ -275,10 +275,10 @@ def evaluation(samples: Sequence[Record], settings: Settings, step: int, split: 
     categories, target = settings.categories, settings.target
     scores = score_samples(samples, categories, target, settings.reward.epsilon)
     problems = groups(samples)
-    right = dict.fromkeys(categories, 0)
+    right = dict.fromkeys(categories, 0.0)
     for sample in (s for group in problems for s in group):
-        if sample["category"] is not None and sample["correct"]:
-            right[sample["category"]] += 1
+        if sample["category"] is not None:
+            right[sample["category"]] += sample["correct"] or 0.0
     counts = [
         category_counts(category_indices([s["category"] for s in g], categories), len(categories)) for g in problems
     ]

@@ -74,9 +74,10 @@ class Floor(NamedTuple):
 
 
 class Pooled(NamedTuple):
-    """Correct and judged responses of one category, summed over runs."""
+    """Correct responses of one category, and the judged ones they are of, summed over runs."""
 
-    right: int
+    right: float
+    """Summed correctness: a response that is correct in part counts in part."""
     judged: int
 
     @property

@@ -162,16 +162,16 @@ def _accuracy(run: Run, colors: Mapping[str, str]) -> Drawn:
     bins = [steps[i : i + length] for i in range(0, len(steps), length)]
     points: dict[str, list[tuple[float, float | None, str]]] = defaultdict(list)
     for stretch in bins:
-        right: dict[str, int] = defaultdict(int)
+        right: dict[str, float] = defaultdict(int)
         judged: dict[str, int] = defaultdict(int)
         for step in stretch:
             for score in scores[step]:
                 for name in filter(None, ("all", score["category"])):
                     judged[name] += score["correct"] is not None
-                    right[name] += bool(score["correct"])
+                    right[name] += score["correct"] or 0.0
         for name in ("all", *run.settings.categories):
             enough = judged[name] >= MIN_COMPLETIONS
-            label = f"steps {stretch[0]} to {stretch[-1]}: {right[name]} of {judged[name]}"
+            label = f"steps {stretch[0]} to {stretch[-1]}: {right[name]:g} of {judged[name]}"
             points[name].append(((stretch[0] + stretch[-1]) / 2, right[name] / judged[name] if enough else None, label))
     data = []
     for name, found in points.items():

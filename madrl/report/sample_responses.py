@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from madrl.records import last_turns
 from madrl.report.cells import Run, dumped
 from madrl.report.page import text
+from madrl.rollout import Verdict
 
 SAMPLES_OF_CATEGORY = 6
 """Sample responses of each category, at most: shared between the verdicts as far as there are any."""
@@ -57,9 +58,7 @@ def _padded(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]
 
 
 def _verdict(row: Mapping[str, Any]) -> str:
-    return {None: "unjudged", True: "correct", False: "incorrect"}[
-        None if row.get("correct") is None else bool(row["correct"])
-    ]
+    return Verdict.of(row.get("correct"))
 
 
 def samples_html(run: Run, samples: Sequence[Sample]) -> str:
@@ -69,7 +68,7 @@ def samples_html(run: Run, samples: Sequence[Sample]) -> str:
     categories = [
         name for name in (*run.settings.categories, "off-support") if any(s.category == name for s in samples)
     ]
-    verdicts = [name for name in ("correct", "incorrect", "unjudged") if any(s.verdict == name for s in samples)]
+    verdicts = [name for name in Verdict if any(s.verdict == name for s in samples)]
     out = ['<section id="samples"><h2>Sample responses</h2><p class="caption">From the last dump, the first of each '
            f'category and verdict. <span id="samples-shown">{len(samples)} shown</span></p>']  # fmt: skip
     for key, names in (("category", categories), ("verdict", verdicts)):

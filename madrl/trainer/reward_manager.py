@@ -73,12 +73,12 @@ class MadRewardManager(RewardManagerBase):
         queued = self.judging
         try:
             category, why_category = classify_response(self.classify, self.settings.classifier, rollout)
-            verdict, answer, why_verdict = await verify_response(self.verify, self.settings.verifier, rollout)
+            found = await verify_response(self.verify, self.settings.verifier, rollout)
         except RuntimeError as error:
             return error
         finally:
             self.judging -= 1
-        return Judgment(category, verdict, answer, why_verdict or why_category, queued)
+        return Judgment(category, found.correctness, found.answer, found.reason or why_category, found.extra, queued)
 
     def rollouts(self, data: DataProto) -> list[Rollout]:
         """The responses as text, without padding and special tokens, each with its prompt row's reference."""
@@ -102,14 +102,13 @@ class MadRewardManager(RewardManagerBase):
             raise ValueError(f"MadRewardManager was given {len(uids)} prompts at once: it scores one group a call")
         settings, names = self.settings, self.settings.categories
         indices = category_indices([j.category for j in judgments], names)
-        scored = score_group(indices, [j.verdict.correct for j in judgments], settings.target, settings.reward)
+        scored = score_group(indices, [j.correctness for j in judgments], settings.target, settings.reward)
         reward = scored.reward
         if len(judgments) == 1 and not data.meta_info.get("validate"):
             # GRPO gives a trajectory without siblings its raw reward as advantage; it has nothing to be compared with.
             reward = np.zeros(1)
         infos = []
         for i, judgment in enumerate(judgments):
-            correct = judgment.verdict.correct
             info: dict[str, Any] = {
                 "category": judgment.category,
                 "verdict": str(judgment.verdict),
@@ -119,10 +118,11 @@ class MadRewardManager(RewardManagerBase):
                 # Text, because veRL's validation averages numeric columns.
                 "row": str(data.non_tensor_batch["extra_info"][i]["index"]),
                 # veRL averages its "acc" over failed sessions as well and counts them wrong, so ours has its own name.
-                "correct": None if correct is None else float(correct),
+                "correct": judgment.correctness,
                 "correctness": float(scored.correctness[i]),
                 "divergence_reward": float(scored.divergence_reward[i]),
                 "queued": judgment.queued,
+                "verifier_extra": dict(judgment.extra),
             }
             if data.meta_info.get("validate"):
                 # veRL's validation averages numeric columns: these means are the category shares.

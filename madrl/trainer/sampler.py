@@ -121,7 +121,7 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
         groups[record["group"]].append(record)
     indices = category_indices([r["category"] for r in records], names)
     by_group = [category_indices([r["category"] for r in group], names) for group in groups.values()]
-    correct = [None if r["correct"] is None else bool(r["correct"]) for r in records]
+    correct = [r["correct"] for r in records]
     divergence = [r["divergence_reward"] for r in records]
     group_rewards = [[r["reward"] for r in group] for group in groups.values()]
     per_prompt = [measure.jsd_to_target(settings.target, group) for group in by_group]

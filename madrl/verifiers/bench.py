@@ -58,7 +58,8 @@ def _ours(pairs: list[dict[str, Any]]) -> tuple[list[bool | None], float]:
         await asyncio.gather(*(verify_math(Rollout(rf"\boxed{{{n} + x}}", f"x+{n}+0")) for n in range(8)))
         start = time.perf_counter()
         done = await asyncio.gather(*(verify_math(Rollout(pair["pred"], pair["gold"])) for pair in pairs))
-        return [verification.verdict.correct for verification in done], time.perf_counter() - start
+        elapsed_s = time.perf_counter() - start
+        return [None if found.correctness is None else found.correctness == 1 for found in done], elapsed_s
 
     return asyncio.run(judge())
 

@@ -2,7 +2,7 @@
 
 from madrl.classifiers.choice import CHOICE_CATEGORIES, choice_key, classify_choice
 from madrl.errors import MadrlError
-from madrl.rollout import Rollout, Verdict, Verification
+from madrl.rollout import Rollout, Verification
 
 
 async def verify_listed_option(rollout: Rollout) -> Verification:
@@ -11,8 +11,8 @@ async def verify_listed_option(rollout: Rollout) -> Verification:
     try:
         category, reason = classify_choice(rollout)
     except MadrlError as error:
-        return Verification(Verdict.UNJUDGED, reason=str(error))
+        return Verification(None, reason=str(error))
     if category is None:
-        return Verification(Verdict.INCORRECT, reason=reason)
+        return Verification(0.0, reason=reason)
     option = choice_key(rollout.ground_truth).options[CHOICE_CATEGORIES.index(category)]
-    return Verification(Verdict.CORRECT, answer=option)
+    return Verification(1.0, answer=option)

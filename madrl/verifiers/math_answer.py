@@ -6,7 +6,7 @@ fractions, in microseconds; what needs algebra goes to math-verify and sympy in 
 
 import asyncio
 
-from madrl.rollout import Rollout, Verdict, Verification
+from madrl.rollout import Rollout, Verification
 from madrl.verifiers.answer_text import answer_in
 from madrl.verifiers.equivalence import decide, expression
 from madrl.verifiers.worker_pool import default_pool
@@ -25,14 +25,14 @@ async def verify_math(rollout: Rollout) -> Verification:
     """
     answer = answer_in(rollout.response)
     if not rollout.ground_truth.strip():
-        return Verification(Verdict.UNJUDGED, answer, "bad_reference")
+        return Verification(None, answer, "bad_reference")
     if answer is None:
-        return Verification(Verdict.INCORRECT, reason="no_answer")
+        return Verification(0.0, reason="no_answer")
     if len(answer) > MAX_ANSWER_LENGTH:
-        return Verification(Verdict.INCORRECT, answer[:MAX_ANSWER_LENGTH], "too_long")
+        return Verification(0.0, answer[:MAX_ANSWER_LENGTH], "too_long")
     is_equal = decide(rollout.ground_truth, answer)
     if is_equal is None:
         reference = expression(rollout.ground_truth, is_reference=True).latex
         comparison = await asyncio.wrap_future(default_pool().submit(reference, expression(answer).latex))
-        return Verification(comparison.verdict, answer, comparison.reason)
-    return Verification(Verdict.CORRECT, answer) if is_equal else Verification(Verdict.INCORRECT, answer, "wrong")
+        return Verification(comparison.correctness, answer, comparison.reason)
+    return Verification(1.0, answer) if is_equal else Verification(0.0, answer, "wrong")

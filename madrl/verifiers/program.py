@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from madrl.errors import MadrlError
-from madrl.rollout import Rollout, Verdict, Verification
+from madrl.rollout import Rollout, Verification
 from madrl.verifiers.extract import last_program
 
 if TYPE_CHECKING:
@@ -36,21 +36,21 @@ async def verify_program(rollout: Rollout) -> Verification:
     """
     program = last_program(rollout.response)
     if program is None:
-        return Verification(Verdict.INCORRECT, reason="no_program")
+        return Verification(0.0, reason="no_program")
     if program.language is None:
-        return Verification(Verdict.INCORRECT, answer=program.code, reason="no_language")
+        return Verification(0.0, answer=program.code, reason="no_language")
     try:
         tests = program_tests(rollout.ground_truth)
     except MadrlError as error:
-        return Verification(Verdict.UNJUDGED, answer=program.code, reason=str(error))
+        return Verification(None, answer=program.code, reason=str(error))
     judged = await default_client().judge(
         {"language": program.language, "code": program.code, **tests, "stop_on_first_failure": True}
     )
     if judged.verdict is None:
-        return Verification(Verdict.UNJUDGED, answer=program.code, reason=judged.reason)
+        return Verification(None, answer=program.code, reason=judged.reason)
     if judged.verdict == "AC":
-        return Verification(Verdict.CORRECT, answer=program.code)
-    return Verification(Verdict.INCORRECT, answer=program.code, reason=judged.verdict.lower())
+        return Verification(1.0, answer=program.code)
+    return Verification(0.0, answer=program.code, reason=judged.verdict.lower())
 
 
 @lru_cache(maxsize=64)

@@ -29,7 +29,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from madrl.rollout import Verdict
 from madrl.verifiers import symbolic
 
 logger = logging.getLogger(__name__)
@@ -60,15 +59,16 @@ _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, s
 
 
 class Comparison(NamedTuple):
-    """CORRECT, INCORRECT or UNJUDGED, and in one word why."""
+    """Whether two answers are equal, and in one word why."""
 
-    verdict: Verdict
+    correctness: float | None
+    """1, 0, or None: unjudged."""
     reason: str = ""
 
 
-_EQUAL = Comparison(Verdict.CORRECT)
-_DIFFERENT = Comparison(Verdict.INCORRECT, "wrong")
-_BAD_REFERENCE = Comparison(Verdict.UNJUDGED, "bad_reference")
+_EQUAL = Comparison(1.0)
+_DIFFERENT = Comparison(0.0, "wrong")
+_BAD_REFERENCE = Comparison(None, "bad_reference")
 
 
 class _Job(NamedTuple):
@@ -131,7 +131,7 @@ class WorkerPool:
         with self._changed:
             known = self._recall(reference, answer)
             if known is None and len(self._waiting) >= self.max_waiting:
-                known = Comparison(Verdict.UNJUDGED, "queue_full")
+                known = Comparison(None, "queue_full")
             if known is None:
                 self._waiting.append(_Job(reference, answer, future, time.monotonic() + self.max_wait_s))
                 if len(self._waiting) > self._n_idle and self._n_threads < self.size:
@@ -176,8 +176,8 @@ class WorkerPool:
 
     def _compare(self, me: int, job: _Job) -> Comparison:
         if time.monotonic() > job.give_up_at:
-            return Comparison(Verdict.UNJUDGED, "no_time")
-        comparison = Comparison(Verdict.UNJUDGED, "worker_lost")
+            return Comparison(None, "no_time")
+        comparison = Comparison(None, "worker_lost")
         for is_last in (False, True):
             try:
                 comparison = self._worker(me).compare(job.reference, job.answer, self.wall_s)
@@ -191,11 +191,11 @@ class WorkerPool:
                 if lost.reason != "deadline" and not is_last:
                     continue
                 if not lost.own_doing:
-                    comparison = Comparison(Verdict.UNJUDGED, lost.reason)
+                    comparison = Comparison(None, lost.reason)
                 elif not lost.reference_was_ready:
                     comparison = _BAD_REFERENCE
                 else:
-                    comparison = Comparison(Verdict.INCORRECT, lost.reason)
+                    comparison = Comparison(0.0, lost.reason)
             break
         self._remember(job, comparison)
         return comparison
@@ -218,7 +218,7 @@ class WorkerPool:
         return self._known.get((reference, "")) or self._known.get((reference, answer))
 
     def _remember(self, job: _Job, comparison: Comparison) -> None:
-        if comparison.verdict is Verdict.UNJUDGED and comparison != _BAD_REFERENCE:
+        if comparison.correctness is None and comparison != _BAD_REFERENCE:
             return
         # No answer is empty, so that key is free for the reference itself.
         key = (job.reference, "" if comparison == _BAD_REFERENCE else job.answer)

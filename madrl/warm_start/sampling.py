@@ -53,7 +53,7 @@ class Harvest:
         if line["category"] != line["asked"]:
             return
         self.on_category += 1
-        if not line["correct"]:
+        if line["correct"] != 1:
             return
         self.correct += 1
         text = normalized(line["response"])

@@ -148,7 +148,7 @@ def unjudged_1001(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
     async def verify(rollout: Rollout) -> Any:
         verification = await load_verifier("math")(rollout)
         if rollout.ground_truth == "1001":
-            verification = verification._replace(verdict=Verdict.UNJUDGED, reason=reason)
+            verification = verification._replace(correctness=None, reason=reason)
         return verification
 
     monkeypatch.setattr(load_script("reference_answers"), "load_verifier", lambda spec: verify)

@@ -17,7 +17,7 @@ from madrl.classifiers.programming_language import PROGRAMMING_LANGUAGES
 from madrl.frequency import category_indices
 from madrl.prompts import MATH_INSTRUCTION
 from madrl.reward import RewardConfig, score_group
-from madrl.rollout import Rollout, Verdict, Verification
+from madrl.rollout import Rollout, Verification
 from madrl.targets import peak
 from madrl.verifiers import load_verifier
 from madrl.verifiers.program import URLS_VARIABLE, default_client
@@ -65,21 +65,21 @@ def test_real_math_rows_earn_the_rewards_of_their_languages(name: str, script: s
     for i, group in enumerate(groups):
         categories = [classify(rollout).category for rollout in group]
         assert categories == [*LANGUAGES, None]
-        verdicts = [v.verdict for v in verified[len(group) * i : len(group) * (i + 1)]]
-        assert verdicts == [Verdict.CORRECT] * 5 + [Verdict.INCORRECT], group[0].ground_truth
-        check_reward(categories, verdicts, LANGUAGES)
+        correct = [v.correctness for v in verified[len(group) * i : len(group) * (i + 1)]]
+        assert correct == [1.0] * 5 + [0.0], group[0].ground_truth
+        check_reward(categories, correct, LANGUAGES)
 
 
 def spread(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows[:: max(1, len(rows) // ROWS)]
 
 
-def check_reward(categories: list[str | None], verdicts: list[Verdict], names: tuple[str, ...]) -> None:
+def check_reward(categories: list[str | None], correct: list[float | None], names: tuple[str, ...]) -> None:
     """Of six responses one is in each category and one in none. Under the peaked target, L2 and alpha 0.7:
     excluded categories earn 0.7 + 0.3 (0 - 1/6) = 0.65, wanted ones 0.7 + 0.3 (1/3 - 1/6) = 0.75, and the wrong
     off-support response 0.3 (-1) = -0.3."""
     indices = category_indices(categories, names)
-    scored = score_group(indices, [v.correct for v in verdicts], peak(5), RewardConfig("l2", alpha=0.7))
+    scored = score_group(indices, correct, peak(5), RewardConfig("l2", alpha=0.7))
     np.testing.assert_allclose(scored.reward, [0.65, 0.65, 0.75, 0.75, 0.75, -0.3])
 
 
@@ -173,7 +173,7 @@ async def test_a_real_programming_problem_is_judged_in_five_languages(
     classify = load_classifier("programming_language")
     categories = [classify(rollout).category for rollout in rollouts]
     assert categories == [*PROGRAMMING_LANGUAGES, None]
-    verdicts = [v.verdict for v in verified]
-    assert verdicts == [Verdict.CORRECT] * 5 + [Verdict.INCORRECT], [v.reason for v in verified]
-    assert (wrong.verdict, wrong.reason) == (Verdict.INCORRECT, "wa")
-    check_reward(categories, verdicts, PROGRAMMING_LANGUAGES)
+    correct = [v.correctness for v in verified]
+    assert correct == [1.0] * 5 + [0.0], [v.reason for v in verified]
+    assert (wrong.correctness, wrong.reason) == (0.0, "wa")
+    check_reward(categories, correct, PROGRAMMING_LANGUAGES)

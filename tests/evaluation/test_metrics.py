@@ -71,6 +71,10 @@ def test_pass_at_1_leaves_unjudged_responses_out_and_does_not_count_them_as_wron
     assert pass_at_1([False, None]) == 0
 
 
+def test_pass_at_1_counts_a_response_that_is_correct_in_part_in_part() -> None:
+    assert pass_at_1([1.0, 0.25, None, 0.0]) == pytest.approx(1.25 / 3)
+
+
 @pytest.mark.parametrize("correct", [[], [None], [None, None]])
 def test_pass_at_1_of_nothing_judged_is_none_and_not_zero(correct: list[bool | None]) -> None:
     assert pass_at_1(correct) is None

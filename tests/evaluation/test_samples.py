@@ -16,13 +16,21 @@ from madrl.targets import uniform
 HALVES = np.array([0.5, 0.5, 0.0])
 
 
-def responses(problem: str, categories: Sequence[str | None], correct: bool | None = True) -> list[dict[str, Any]]:
+def responses(problem: str, categories: Sequence[str | None], correct: float | None = True) -> list[dict[str, Any]]:
     names = [{"group": problem, "session": i, "turn": 0} for i in range(len(categories))]
     return [{**name, "category": c, "correct": correct} for name, c in zip(names, categories, strict=True)]
 
 
 def scored(samples: Sequence[dict[str, Any]], epsilon: float = 0.001) -> dict[str, Any]:
     return score_samples(samples, "abc", HALVES, epsilon)
+
+
+def test_a_response_that_is_correct_in_part_counts_in_part() -> None:
+    row = scored(responses("p", "a" * 20, 0.25) + responses("q", "a" * 10 + "b" * 10, 0.75))
+    assert row["pass@1"] == 0.5
+    assert row["by_category"]["a"]["pass@1"] == pytest.approx((20 * 0.25 + 10 * 0.75) / 30)
+    # Resampling two problems draws (p, p), (p, q) or (q, q): 0.25, 0.5 or 0.75.
+    assert row["pass@1_interval"] == [0.25, 0.75]
 
 
 def test_pooled_shares_on_the_target_do_not_hide_collapsed_prompts() -> None:

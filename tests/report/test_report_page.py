@@ -162,12 +162,12 @@ def test_the_samples_are_of_every_category_and_verdict_in_turn(tmp_path: Path) -
         {"group": str(i), "prompt": f"p{i // 2}", "response": "o", "category": "en", "correct": True} for i in range(20)
     ]
     rows += [{"group": str(i), "prompt": f"p{i}", "response": "o", "category": "en", "correct": False} for i in (0, 1)]
-    rows += [{"group": "0", "prompt": "p0", "response": "o", "category": None, "correct": None}]
+    rows += [{"group": "0", "prompt": "p0", "response": "o", "category": None, "correct": v} for v in (None, 0.5)]
     write_jsonl(root / "holdout" / "40.jsonl", rows)
     found = list(sample_responses(identified(root)))
     verdicts = [(s.category, s.verdict) for s in found]
     assert verdicts[:4] == [("en", "correct"), ("en", "incorrect")] * 2
-    assert verdicts[4:] == [("en", "correct")] * 2 + [("off-support", "unjudged")]
+    assert verdicts[4:] == [("en", "correct")] * 2 + [("off-support", "unjudged"), ("off-support", "partial")]
     assert len({s.prompt for s in found if s.verdict == "correct"}) == 4
 
 

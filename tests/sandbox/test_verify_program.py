@@ -44,7 +44,7 @@ async def verify(code: str, tag: str = "python") -> Verification:
 
 @pytest.mark.parametrize("language", SOLUTIONS)
 async def test_a_right_program_is_correct(language: str) -> None:
-    assert await verify(SOLUTIONS[language], language) == (Verdict.CORRECT, f"{SOLUTIONS[language]}\n", "")
+    assert await verify(SOLUTIONS[language], language) == Verification(1.0, f"{SOLUTIONS[language]}\n")
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ async def test_a_right_program_is_correct(language: str) -> None:
 )
 async def test_a_program_that_fails_is_incorrect_for_its_verdict(code: str, reason: str) -> None:
     judged = await verify(code)
-    assert (judged.verdict, judged.reason) == (Verdict.INCORRECT, reason)
+    assert (judged.correctness, judged.reason) == (0.0, reason)
 
 
 async def test_one_languages_code_under_anothers_tag_is_run_as_what_it_is() -> None:
@@ -80,4 +80,4 @@ async def test_killing_and_restarting_the_service_in_the_middle_of_a_batch_loses
     judged = await batch
     await asyncio.to_thread(service.warm_up)
     assert unfinished
-    assert [verification.verdict.correct for verification in judged] == [n % 2 == 1 for n in range(200)]
+    assert [verification.correctness for verification in judged] == [n % 2 == 1 for n in range(200)]

@@ -12,7 +12,7 @@ from madrl.classifiers.choice import choice_ground_truth
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
 from madrl.reward import score_group
-from madrl.rollout import Classification, Judgment, Rollout, Verdict, Verification
+from madrl.rollout import Classification, Judgment, Rollout, Verification
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data, session_seed
 from madrl.trainer.reward_manager import JUDGE, STAGE, MadRewardManager
@@ -98,7 +98,7 @@ async def test_a_response_without_siblings_moves_nothing(manager: MadRewardManag
 
 
 async def test_an_unjudged_response_is_neither_right_nor_wrong(manager: MadRewardManager) -> None:
-    judgments = [Judgment("rank_3", Verdict.CORRECT), Judgment("rank_4", Verdict.UNJUDGED, reason="the judge is down")]
+    judgments = [Judgment("rank_3", 1.0), Judgment("rank_4", None, reason="the judge is down")]
     out = manager.score(group_data(arrivals("Indian", "Pacific"), {"validate": False}), judgments)
     assert [info["correct"] for info in out["reward_extra_info"]] == [1.0, None]
     assert [info["correctness"] for info in out["reward_extra_info"]] == [1.0, 1.0]

@@ -83,7 +83,7 @@ async def test_1024_queued_rollouts_stay_bounded_and_survive_a_restart_of_the_sa
     judged = await step
 
     assert restarted
-    verdicts = Counter((i % 2, j.verdict.correct, j.category) for found in judged for i, j in enumerate(found))
+    verdicts = Counter((i % 2, j.correctness, j.category) for found in judged for i, j in enumerate(found))
     assert verdicts == {(0, True, "python"): 512, (1, False, "python"): 512}
     assert peak_mib - before_mib < MAX_GROWTH_MIB  # not ru_maxrss: what earlier tests of this process took is in it
     # The first verdicts may be there before the last programs have come.

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from madrl.rollout import Rollout, Verdict
+from madrl.rollout import Rollout, Verification
 from madrl.verifiers.listed_option import verify_listed_option
 
 SAUCES = json.dumps(["béchamel", "espagnole", "hollandaise", "tomato", "velouté"])
@@ -10,7 +10,7 @@ SAUCES = json.dumps(["béchamel", "espagnole", "hollandaise", "tomato", "velout�
 
 @pytest.mark.parametrize("option", json.loads(SAUCES))
 async def test_every_listed_option_is_correct(option: str) -> None:
-    assert await verify_listed_option(Rollout(f"**{option}**", SAUCES)) == (Verdict.CORRECT, option, "")
+    assert await verify_listed_option(Rollout(f"**{option}**", SAUCES)) == Verification(1.0, option)
 
 
 async def test_the_answer_is_spelled_as_in_the_data() -> None:
@@ -22,10 +22,10 @@ async def test_the_answer_is_spelled_as_in_the_data() -> None:
     [("mayonnaise", "no listed option"), ("tomato or velouté", "names 2 options"), (" ", "empty")],
 )
 async def test_anything_else_is_incorrect_for_the_classifiers_reason(response: str, reason: str) -> None:
-    assert await verify_listed_option(Rollout(response, SAUCES)) == (Verdict.INCORRECT, None, reason)
+    assert await verify_listed_option(Rollout(response, SAUCES)) == Verification(0.0, None, reason)
 
 
 async def test_a_broken_ground_truth_is_unjudged_and_never_wrong() -> None:
-    verdict, answer, reason = await verify_listed_option(Rollout("tomato", "tomato"))
-    assert (verdict, answer) == (Verdict.UNJUDGED, None)
-    assert "not a JSON list of 5 strings" in reason
+    found = await verify_listed_option(Rollout("tomato", "tomato"))
+    assert (found.correctness, found.answer) == (None, None)
+    assert "not a JSON list of 5 strings" in found.reason

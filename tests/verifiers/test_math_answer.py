@@ -36,26 +36,26 @@ async def _verify(pairs: Iterable[tuple[str, str]]) -> list[Verification]:
 async def test_labelled_pairs_get_their_labels(group: str) -> None:
     cases = [case for case in CASES if case["group"] == group]
     verdicts = await _verify((case["gold"], case["pred"]) for case in cases)
-    wrong = [(case, v) for case, v in zip(cases, verdicts, strict=True) if v.verdict.correct != case["expected"]]
+    wrong = [(case, v) for case, v in zip(cases, verdicts, strict=True) if v.correctness != case["expected"]]
     assert wrong == []
 
 
 async def test_a_verification_holds_the_answer_as_the_response_writes_it() -> None:
     assert await verify_math(Rollout("Therefore $\\boxed{४२ \\text{ सेब}}$.", "42")) == Verification(
-        Verdict.CORRECT, "४२ \\text{ सेब}"
+        1.0, "४२ \\text{ सेब}"
     )
-    assert await verify_math(Rollout("\\boxed{41}", "42")) == Verification(Verdict.INCORRECT, "41", "wrong")
+    assert await verify_math(Rollout("\\boxed{41}", "42")) == Verification(0.0, "41", "wrong")
 
 
 async def test_a_response_without_an_answer_is_incorrect() -> None:
-    assert await verify_math(Rollout("It is hard to say.", "42")) == Verification(Verdict.INCORRECT, None, "no_answer")
+    assert await verify_math(Rollout("It is hard to say.", "42")) == Verification(0.0, None, "no_answer")
 
 
 async def test_an_answer_that_is_too_long_is_incorrect_unread() -> None:
-    verdict, answer, reason = await verify_math(Rollout(rf"\boxed{{{'1' * 100_000}}}", "1"))
-    assert (verdict, reason) == (Verdict.INCORRECT, "too_long")
-    assert answer is not None
-    assert len(answer) == MAX_ANSWER_LENGTH
+    found = await verify_math(Rollout(rf"\boxed{{{'1' * 100_000}}}", "1"))
+    assert (found.verdict, found.reason) == (Verdict.INCORRECT, "too_long")
+    assert found.answer is not None
+    assert len(found.answer) == MAX_ANSWER_LENGTH
 
 
 @pytest.mark.parametrize("reference", ["", " ", r"\frac{1}{"])
@@ -89,11 +89,11 @@ def impatient() -> WorkerPool:
 def test_no_hostile_answer_gets_more_than_its_deadline_and_the_pool_serves_on(impatient: WorkerPool) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     outcomes = {name: impatient.submit("x^2+1", expression(answer).latex) for name, answer in HOSTILE.items()}
-    verdicts = {name: outcome.result(3600).verdict for name, outcome in outcomes.items()}
-    assert verdicts == dict.fromkeys(HOSTILE, Verdict.INCORRECT)
+    correctness = {name: outcome.result(3600).correctness for name, outcome in outcomes.items()}
+    assert correctness == dict.fromkeys(HOSTILE, 0.0)
     # Of the workers that died of it: at most 0.5 s each, and a start.
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 10 * len(HOSTILE)
-    assert impatient.submit("x^2+1", "1+x^2").result(3600).verdict is Verdict.CORRECT
+    assert impatient.submit("x^2+1", "1+x^2").result(3600).correctness == 1
 
 
 @pytest.mark.parametrize("name", HOSTILE)

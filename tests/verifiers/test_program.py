@@ -9,7 +9,7 @@ import pytest
 from scripted_service import Reply, ScriptedService, verdict
 
 from madrl.errors import MadrlError
-from madrl.rollout import Rollout, Verdict
+from madrl.rollout import Rollout, Verdict, Verification
 from madrl.verifiers import load_verifier
 from madrl.verifiers.program import URLS_VARIABLE, default_client, program_tests, verify_program
 
@@ -43,40 +43,40 @@ def always(service: ScriptedService, reply: Reply) -> None:
 
 
 async def test_an_accepted_program_is_correct_and_its_code_is_the_answer(service: ScriptedService) -> None:
-    assert await verify_program(Rollout(RESPONSE, GROUND_TRUTH)) == (Verdict.CORRECT, CODE, "")
+    assert await verify_program(Rollout(RESPONSE, GROUND_TRUTH)) == Verification(1.0, CODE)
     assert service.requests == [{"language": "python", "code": CODE, "tests": TESTS, "stop_on_first_failure": True}]
 
 
 @pytest.mark.parametrize("letters", ["WA", "TLE", "MLE", "RE", "CE", "OLE"])
 async def test_a_program_that_fails_is_incorrect_for_its_verdict(service: ScriptedService, letters: str) -> None:
     always(service, verdict(letters))
-    assert await verify_program(Rollout(RESPONSE, GROUND_TRUTH)) == (Verdict.INCORRECT, CODE, letters.lower())
+    assert await verify_program(Rollout(RESPONSE, GROUND_TRUTH)) == Verification(0.0, CODE, letters.lower())
 
 
 async def test_an_internal_error_is_unjudged_and_never_wrong(service: ScriptedService) -> None:
     always(service, verdict("IE", "no space left"))
-    judged, answer, reason = await verify_program(Rollout(RESPONSE, GROUND_TRUTH))
-    assert (judged, answer) == (Verdict.UNJUDGED, CODE)
-    assert "no space left" in reason
+    judged = await verify_program(Rollout(RESPONSE, GROUND_TRUTH))
+    assert (judged.correctness, judged.answer) == (None, CODE)
+    assert "no space left" in judged.reason
 
 
 @pytest.mark.parametrize("response", ["", "4", "```python\n```", "`print(4)`"])
 async def test_a_response_without_a_program_is_incorrect(service: ScriptedService, response: str) -> None:
-    assert await verify_program(Rollout(response, GROUND_TRUTH)) == (Verdict.INCORRECT, None, "no_program")
+    assert await verify_program(Rollout(response, GROUND_TRUTH)) == Verification(0.0, None, "no_program")
     assert service.requests == []
 
 
 @pytest.mark.parametrize("tag", ["", "rust", "text"])
 async def test_a_program_in_no_language_of_ours_is_incorrect(service: ScriptedService, tag: str) -> None:
     judged = await verify_program(Rollout(f"```{tag}\n{RUST}```", GROUND_TRUTH))
-    assert judged == (Verdict.INCORRECT, RUST, "no_language")
+    assert judged == Verification(0.0, RUST, "no_language")
     assert service.requests == []
 
 
 async def test_a_broken_row_is_unjudged_and_never_wrong(service: ScriptedService) -> None:
-    judged, answer, reason = await verify_program(Rollout(RESPONSE, "4"))
-    assert (judged, answer) == (Verdict.UNJUDGED, CODE)
-    assert "has no tests" in reason
+    judged = await verify_program(Rollout(RESPONSE, "4"))
+    assert (judged.correctness, judged.answer) == (None, CODE)
+    assert "has no tests" in judged.reason
     assert service.requests == []
 
 
@@ -89,7 +89,7 @@ async def test_the_rows_limits_and_checker_reach_the_service(service: ScriptedSe
 async def test_half_a_surrogate_pair_and_nul_in_the_code_are_judged(service: ScriptedService) -> None:
     always(service, verdict("CE"))
     judged = await verify_program(Rollout("```python\nx = '\ud800\x00'\n```", GROUND_TRUTH))
-    assert (judged.verdict, judged.reason) == (Verdict.INCORRECT, "ce")
+    assert (judged.correctness, judged.reason) == (0.0, "ce")
     assert service.requests[0]["code"] == "x = '?\x00'\n"
 
 

@@ -53,13 +53,14 @@ def test_a_response_is_kept_only_when_it_is_right_on_category_whole_short_and_ne
         line("hi", "seventh", prompt_tokens=101),
         line("hi", "  FIRST\n"),
         line("hi", "last", prompt_tokens=100),
+        line("hi", "in part", correct=0.75),
         line("en", "first"),  # there already, in the other category
     ]
     harvest = harvests_of(lines, CATEGORIES, max_prompt_tokens=100)
     assert [kept["response"] for kept in harvest["hi"].kept] == ["first", "last"]
-    # on category: all but the second and the third; correct: of these all but the fourth and the fifth
+    # on category: all but the second and the third; correct: of these all but the fourth, the fifth and the last
     assert harvest["hi"].facts() == {
-        "asked": 9, "on_category": 7, "correct": 5, "kept": 2, "yield": 2 / 9, "unjudged": 1,
+        "asked": 10, "on_category": 8, "correct": 5, "kept": 2, "yield": 2 / 10, "unjudged": 1,
     }  # fmt: skip
     assert harvest["en"].facts()["kept"] == 0
 
