@@ -92,7 +92,8 @@ class Script:
 def buffer_of(folder: Path, script: Script, *overrides: str) -> MadReplayBuffer:
     """The sampler as veRL builds it from the config of a run."""
     for partition, items in (tq.kv_list() or {}).items():
-        tq.kv_clear(partition_id=partition, keys=list(items))
+        if items:
+            tq.kv_clear(partition_id=partition, keys=list(items))
     options = ["task=synthetic_closed", "madrl.target=peak", "trainer.experiment_name=x", f"paths.run={folder}"]
     options += [f"data.train_batch_size={PROMPTS}", f"actor_rollout_ref.rollout.n={GROUP}", "profile=tiny"]
     config = compose([*options, f"paths.data={folder}", f"paths.model={folder}", *overrides])
