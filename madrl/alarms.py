@@ -19,8 +19,10 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from madrl.settings import Settings
 
@@ -82,14 +84,31 @@ class Gauge:
         return mean < limit if self.raised_at < self.cleared_at else mean > limit
 
 
+class CollapsedLimit(NamedTuple):
+    """When too many groups have all their on-support responses in one category."""
+
+    on_target: float
+    """The rate of such groups when every prompt is on target: large for a target like (0.95, 0.05)."""
+    rate: float
+    """The rate that a sound policy stays below."""
+    groups: float
+    """How many groups that needs, so that it is no chance: the limit is then COLLAPSED_ERRORS standard errors, of
+    sqrt(on_target (1 - on_target) / groups), above the rate on target."""
+
+
+def collapsed_limit(target: NDArray[np.float64], group_size: int) -> CollapsedLimit:
+    """The limit for groups of ``group_size`` responses under ``target``. A target that is all in one category has the
+    rate 1, which is never passed."""
+    on_target = float(np.sum(target**group_size))
+    excess = COLLAPSED_EXCESS * (1.0 - on_target)
+    groups = on_target * (1.0 - on_target) * (COLLAPSED_ERRORS / excess) ** 2 if excess else 0.0
+    return CollapsedLimit(on_target, on_target + excess, groups)
+
+
 def gauges_of(settings: Settings, prompts: int, group_size: int) -> tuple[Gauge, ...]:
     """What is watched in a run of ``prompts`` groups of ``group_size`` responses a step."""
     wanted = [(name, share) for name, share in zip(settings.categories, settings.target.tolist(), strict=True) if share]
-    # The rate of one-category groups when every prompt is on target: large for a target like (0.95, 0.05).
-    collapsed = float(np.sum(settings.target**group_size))
-    excess = COLLAPSED_EXCESS * (1.0 - collapsed)
-    # The standard error is sqrt(collapsed (1 - collapsed) / groups). Without an excess the alarm cannot be raised.
-    groups = collapsed * (1.0 - collapsed) * (COLLAPSED_ERRORS / excess) ** 2 if excess else 0.0
+    collapsed = collapsed_limit(settings.target, group_size)
     return (
         *(
             Gauge(
@@ -106,9 +125,9 @@ def gauges_of(settings: Settings, prompts: int, group_size: int) -> tuple[Gauge,
         Gauge(
             "collapsed_groups",
             _metric("mad/single_category_group_rate"),
-            raised_at=collapsed + excess,
-            cleared_at=collapsed + CLEARED * excess,
-            window=max(WINDOW, math.ceil(groups / prompts)),
+            raised_at=collapsed.rate,
+            cleared_at=collapsed.on_target + CLEARED * (collapsed.rate - collapsed.on_target),
+            window=max(WINDOW, math.ceil(collapsed.groups / prompts)),
         ),
         _rate("unjudged", _without_verdict, UNJUDGED_PART * settings.max_unjudged_rate),
         _rate("equal_rewards", _metric("mad/equal_reward_group_rate"), EQUAL_REWARD_RATE),

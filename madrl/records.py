@@ -127,8 +127,13 @@ def last_turns(records: Sequence[Record]) -> list[Record]:
 
 def groups(records: Sequence[Record]) -> list[list[Record]]:
     """The last turns of each group's sessions, groups in order of appearance."""
+    return by_group(last_turns(records))
+
+
+def by_group(records: Sequence[Record]) -> list[list[Record]]:
+    """The records of each group, all of them, groups in order of appearance."""
     found: dict[tuple[str, str], list[Record]] = defaultdict(list)
-    for record in last_turns(records):
+    for record in records:
         found[group_of(record)].append(record)
     return list(found.values())
 

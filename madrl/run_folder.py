@@ -7,6 +7,7 @@ RUN/metrics/attempt-N.jsonl the training metrics of attempt N (veRL's file logge
 RUN/tensorboard/            the same for TensorBoard
 RUN/rollouts/S.jsonl        step S's prompts and responses (veRL; its uid is our {group}_{session}_{turn})
 RUN/scores/S.jsonl          step S's categories, verdicts and rewards, by the same names (madrl.trainer.sampler)
+RUN/launch_check.txt        what is wrong with the first batch of a run that goes on all the same (madrl.launch_check)
 RUN/validation/S.jsonl      validation responses at step S with their scores
 RUN/holdout/S.jsonl         responses to the holdout split with the checkpoint of step S (madrl.generation.holdout)
 RUN/checkpoints/            veRL's checkpoints; global_step_S/actor/huggingface is a model that loads anywhere (with
@@ -47,6 +48,7 @@ class RunFolder:
         self.tensorboard = self.root / "tensorboard"
         self.rollouts = self.root / "rollouts"
         self.scores = self.root / "scores"
+        self.launch_check = self.root / "launch_check.txt"
         self.validation = self.root / "validation"
         self.holdout = self.root / "holdout"
         self.checkpoints = self.root / "checkpoints"

@@ -11,6 +11,8 @@ from madrl.errors import MadrlError
 from madrl.reward import RewardConfig
 from madrl.targets import check_categories, resolve_target
 
+LAUNCH_CHECKS = ("stop", "warn")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -23,6 +25,8 @@ class Settings:
     verifier: str
     reward: RewardConfig
     max_unjudged_rate: float
+    launch_check: str
+    """One of LAUNCH_CHECKS: what becomes of a run whose first batch cannot steer (``madrl.launch_check``)."""
 
     @classmethod
     def from_config(cls, node: Mapping[str, Any]) -> "Settings":
@@ -38,6 +42,8 @@ class Settings:
         rate = node["max_unjudged_rate"]
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0.0 <= rate <= 1.0:
             raise MadrlError(f"madrl.max_unjudged_rate={rate!r} is not a number in [0, 1]")
+        if node["launch_check"] not in LAUNCH_CHECKS:
+            raise MadrlError(f"madrl.launch_check={node['launch_check']!r} is not one of {list(LAUNCH_CHECKS)}")
         target = resolve_target(node["target"], categories)
         reward = RewardConfig(**node["reward"])
         reward.check_target(target)
@@ -48,6 +54,7 @@ class Settings:
             verifier=str(node["verifier"]),
             reward=reward,
             max_unjudged_rate=float(rate),
+            launch_check=str(node["launch_check"]),
         )
 
 

@@ -21,6 +21,7 @@ def settings(target: Any = "uniform", **changes: Any) -> Settings:
         "verifier": "math",
         "reward": {"divergence": "rkl", "form": "additive", "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001},
         "max_unjudged_rate": 0.2,
+        "launch_check": "stop",
     }
     return Settings.from_config(node | changes)
 

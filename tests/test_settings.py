@@ -18,6 +18,7 @@ def node(target: Any, **reward: Any) -> dict[str, Any]:
         "verifier": "math",
         "reward": REWARD | reward,
         "max_unjudged_rate": 0.2,
+        "launch_check": "stop",
     }
 
 

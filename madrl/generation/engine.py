@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from madrl.errors import MadrlError
-from madrl.trainer.process import CPU_ENVIRONMENT, LOG_TAIL_LINES, last_error
+from madrl.trainer.process import CPU_ENVIRONMENT, LOG_TAIL_LINES, WORKER_ENVIRONMENT, last_error
 
 Tag = TypeVar("Tag")
 
 ENVIRONMENT = {
     # The engine in this process, not in a child of it that a kill would leave behind.
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-    "VLLM_NO_USAGE_STATS": "1",
+    **WORKER_ENVIRONMENT,
 }
 
 CPU_SETTINGS = {

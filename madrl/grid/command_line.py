@@ -100,6 +100,12 @@ def _run(args: argparse.Namespace) -> None:
     plan, local = load_plan(args.out), args.backend == "local"
     if args.at_once is not None and args.at_once < 1:
         raise MadrlError(f"-n {args.at_once} must be at least 1")
+    cluster = os.environ.get("RAY_ADDRESS") or "local"
+    if local and plan.command is None and (args.at_once or 1) > 1 and cluster != "local":
+        raise MadrlError(
+            f"-n {args.at_once} with RAY_ADDRESS={cluster}: a Ray cluster trains one run at a time, since "
+            "transfer_queue has one queue a cluster: leave -n out"
+        )
     cells = _some(select(plan.cells, args.filters))
     if not args.dry_run:
         prepare(plan, list(dict.fromkeys(cell.task for cell in cells)), os.environ.get("DATASET", ""))

@@ -95,10 +95,14 @@ exec {program} "${{cells[$SLURM_ARRAY_TASK_ID]}}"
 
 def ray(plan: Plan, cells: Sequence[Standing], slots: int | None) -> Submission:
     """One Ray job for each cell, on the cluster of RAY_API_SERVER_ADDRESS (http://HEAD:8265), which trains there on
-    NNODES nodes. How many run at once says the cluster: ``ray start --head --resources '{"madrl_cell": 2}'``, with
-    RAY_JOB_START_TIMEOUT_SECONDS on its head above the time that the last one waits."""
+    NNODES nodes. A cluster trains one run at a time (``trainer.cluster.check_alone``), so its head has one slot:
+    ``ray start --head --resources '{"madrl_cell": 1}'``, with RAY_JOB_START_TIMEOUT_SECONDS above the time that the
+    last one waits."""
     if slots is not None:
-        raise MadrlError(f"-n does not hold for ray: start its head with --resources '{{\"{RAY_SLOT}\": {slots}}}'")
+        raise MadrlError(
+            f"-n does not hold for ray: a cluster trains one run at a time; start its head with "
+            f"--resources '{{\"{RAY_SLOT}\": 1}}'"
+        )
     if plan.profile == "tiny" and plan.command is None:
         raise MadrlError("the tiny profile brings a Ray of its own for each run: use another backend")
     _check_stack(plan)

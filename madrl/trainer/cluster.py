@@ -1,20 +1,82 @@
-"""Work for the GPUs of a Ray cluster: its head often has none, and jobs beside ours use some."""
+"""A Ray cluster that runs already: work for its GPUs (its head often has none, and jobs beside ours use some), what its
+workers find in their environment, and that it trains one run at a time."""
 
 import os
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from madrl.errors import MadrlError
+from madrl.trainer.process import WORKER_ENVIRONMENT
 from madrl.verifiers.program import URLS_VARIABLE
 
 FORWARDED = ("PYTHONPATH", URLS_VARIABLE)
 """Variables of ours that every Ray worker gets, also on a cluster that runs already. No secrets: veRL logs them."""
 
+QUEUE = {"name": "TransferQueueController", "namespace": "transfer_queue"}
+"""The actor that every process of a run gets its responses through. Both names are fixed in transfer_queue, so that two
+runs on one cluster would share one."""
+
+PATIENCE_S = 15.0
+"""How long Ray may take to end the actors of a run that is over."""
+
 R = TypeVar("R")
 
 
 def forwarded() -> dict[str, str]:
-    """FORWARDED, as far as they are set here."""
-    return {name: os.environ[name] for name in FORWARDED if name in os.environ}
+    """FORWARDED, as far as they are set here, and WORKER_ENVIRONMENT."""
+    return {name: os.environ[name] for name in FORWARDED if name in os.environ} | WORKER_ENVIRONMENT
+
+
+def check_alone(address: str) -> None:
+    """Raises MadrlError while another training runs on the Ray cluster at ``address``, or where there is none."""
+    import ray
+
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except ConnectionError as error:
+        raise MadrlError(f"there is no Ray cluster at {address}: {' '.join(str(error).split())}") from error
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                queue = ray.get_actor(**QUEUE)
+            except ValueError:  # there is none
+                return
+            if time.monotonic() > deadline:
+                raise MadrlError(_shared(f"at {address} ", queue))
+            del queue
+            time.sleep(0.5)
+    finally:
+        ray.shutdown()
+
+
+def check_own_queue() -> None:
+    """Raises MadrlError in a run whose queue belongs to another: of two that start at once, ``check_alone`` sees none.
+
+    To be called in the process that has called ``transfer_queue.init``, before it puts anything into the queue.
+    """
+    import ray
+    import transfer_queue
+
+    queue = ray.get_actor(**QUEUE)
+    if _job_of(queue) != ray.get_runtime_context().get_job_id():
+        # veRL ends with transfer_queue.close(), which would kill the queue that the other run works with.
+        transfer_queue.interface._TQ_CONTROLLER = None
+        raise MadrlError(_shared("", queue))
+
+
+def _job_of(actor: Any) -> str:
+    """The number of the Ray job that created ``actor``, which its id holds."""
+    return str(actor._actor_id.job_id.hex())
+
+
+def _shared(where: str, queue: Any) -> str:
+    return (
+        f"another training (Ray job {_job_of(queue)}) runs on the Ray cluster {where}already: transfer_queue has one "
+        "queue a cluster, so that each run would train on responses of the other. Wait until it has ended, or start "
+        "this one on another Ray cluster (RAY_ADDRESS)"
+    )
 
 
 def on_gpu_node(address: str, gpus: int, work: Callable[..., R], *arguments: Any) -> R:

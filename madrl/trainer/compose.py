@@ -33,6 +33,9 @@ from madrl.verifiers import load_verifier
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
+FILTER_METRICS = ("reward", "correctness", "divergence_reward")
+"""What DAPO's group filter can look at: numbers that every response has."""
+
 OWN_NODES = ("madrl", "paths", "seed", "size")
 """Top-level nodes of ours that veRL never reads."""
 
@@ -144,6 +147,7 @@ def check_values(config: DictConfig) -> None:
             "actor_rollout_ref.rollout.enable_chunked_prefill=True on a CPU: vLLM cannot rewind a CPU random "
             "generator and dies on the first half-prefilled prompt; set it to False"
         )
+    _check_group_filter(config)
     legacy = [key for key in ("custom_reward_function", "reward_model", "sandbox_fusion") if _is_set(config.get(key))]
     if legacy:
         raise MadrlError(f"{legacy[0]} is a legacy key that veRL's trainer ignores: use the reward.* keys")
@@ -154,6 +158,30 @@ def check_values(config: DictConfig) -> None:
             omega_conf_to_dataclass(node)
     except (AssertionError, ValueError, TypeError, HydraException) as error:
         raise MadrlError(f"veRL rejects the config: {' '.join(str(error).split())}") from error
+
+
+def _check_group_filter(config: DictConfig) -> None:
+    """DAPO's dynamic sampling and what else makes veRL generate prompts one by one; MadrlError for what would fail
+    in the middle of a run, or be overridden without a word."""
+    groups_filter, batch_size = config.algorithm.filter_groups, config.data.train_batch_size
+    if groups_filter.enable:
+        if groups_filter.metric not in FILTER_METRICS:
+            raise MadrlError(f"algorithm.filter_groups.metric={groups_filter.metric!r} is not one of {FILTER_METRICS}")
+        for key, least in (("max_inflight_gen_batches", 1), ("max_num_gen_batches", 0)):
+            value = groups_filter[key]
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise MadrlError(f"algorithm.filter_groups.{key}={value!r} is not a whole number of {least} or more")
+    size = config.data.get("gen_batch_size")
+    one_by_one = groups_filter.enable or config.trainer.v1.sampler.sync_refill_failed_groups
+    if one_by_one and size not in (None, 1):
+        raise MadrlError(
+            f"data.gen_batch_size={size}: algorithm.filter_groups and sync_refill_failed_groups fetch the prompts one "
+            "by one: leave it out"
+        )
+    if size is not None and (not isinstance(size, int) or size < 1 or batch_size % size):
+        raise MadrlError(
+            f"data.gen_batch_size={size!r} does not divide data.train_batch_size={batch_size}: leave it out"
+        )
 
 
 def _is_set(node: Any) -> bool:

@@ -12,7 +12,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,12 +27,19 @@ from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
 from madrl.settings import Settings
 from madrl.trainer.alarm_messages import AlarmMessages
-from madrl.trainer.cluster import forwarded
+from madrl.trainer.cluster import check_alone, forwarded
 from madrl.trainer.compose import compose
 from madrl.trainer.process import hydra_value, run_logged
-from madrl.trainer.progress import progress_of
+from madrl.trainer.progress import Messages, progress_of
 
-RESUMABLE = ("trainer.total_training_steps", "trainer.save_freq", "trainer.test_freq", "trainer.logger")
+RESUMABLE = (
+    "trainer.total_training_steps",
+    "trainer.save_freq",
+    "trainer.test_freq",
+    "trainer.logger",
+    "madrl.launch_check",
+    "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
+)
 """Config keys that may change between the attempts of one run."""
 
 OWN_RAY_LOCK = Path(f"/tmp/madrl-own-ray-{os.getuid()}.lock")
@@ -62,7 +69,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
         if run.checkpoint_step() < total:
             with _attempt(run, facts, overrides) as number:
                 metrics = run.attempt_metrics(number)
-                with progress_of(metrics, total, _alarm_messages(run, config)) as show:
+                with progress_of(metrics, total, _messages(run, config)) as show:
                     _run_verl(run, config, [], {"VERL_FILE_LOGGER_PATH": str(metrics)}, show)
                 reached = last_step(metrics)
                 if reached < total:
@@ -72,6 +79,19 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
         else:  # stopped after the last checkpoint, during the last validation
             with _attempt(run, facts, overrides):
                 _validate(run, config, config.data.val_files, run.validation)
+
+
+def _messages(run: RunFolder, config: DictConfig) -> Messages:
+    """What is said beside the progress of the attempt that starts: its launch check and its alarms."""
+    alarms = _alarm_messages(run, config)
+
+    def messages(step: int, metrics: Mapping[str, float]) -> list[str]:
+        launch = (
+            run.launch_check.read_text(encoding="utf-8").splitlines() if step == 1 and run.launch_check.exists() else []
+        )
+        return [*launch, *alarms(step, metrics)]
+
+    return messages
 
 
 def _alarm_messages(run: RunFolder, config: DictConfig) -> AlarmMessages:
@@ -180,19 +200,19 @@ def _run_verl(
 
 @contextlib.contextmanager
 def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[None]:
-    """Wait until no other training with a Ray of its own runs on this machine; at once on a cluster that runs already.
+    """Wait until no other training with a Ray of its own runs on this machine; on a cluster that runs already, raise
+    MadrlError when another training runs on it.
 
     veRL sends the weights to the engine through a socket in /tmp that is named by the number of the Ray job, which is
     the first in every Ray that a run starts for itself: two such runs would get each other's weights, or wait forever.
     """
     # As ray.init takes it: "local" is always a new one.
-    if (config.ray_kwargs.ray_init.get("address") or os.environ.get("RAY_ADDRESS") or "local") != "local":
+    address = config.ray_kwargs.ray_init.get("address") or os.environ.get("RAY_ADDRESS") or "local"
+    if address != "local":
+        check_alone(address)
         yield
         return
-    notice = (
-        f"{run.root} waits for its turn: another training runs on this machine with a Ray of its own. To train several "
-        "at once, start Ray here (ray start --head) and name it in RAY_ADDRESS"
-    )
+    notice = f"{run.root} waits for its turn: another training runs on this machine with a Ray of its own"
     with waited_for(OWN_RAY_LOCK, waiting=lambda: print(notice, flush=True)):
         yield
 

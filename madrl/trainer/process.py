@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from madrl.errors import MadrlError
 from madrl.signals import told_to_stop
 
@@ -29,7 +31,17 @@ CPU_ENVIRONMENT = {
 }
 """What veRL needs in its environment on a CPU. Never set on a GPU host."""
 
+WORKER_ENVIRONMENT = {
+    # vLLM reports what it runs to its makers otherwise.
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    # transfer_queue asks for 8 and, where there are fewer, says at every request that it takes what there is.
+    "TQ_NUM_THREADS": str(min(8, psutil.cpu_count(logical=False) or 1)),
+}
+"""What every process of ours that loads vLLM or transfer_queue needs, on every node of a cluster."""
+
 COMMON_ENVIRONMENT = {
+    **WORKER_ENVIRONMENT,
     "HYDRA_FULL_ERROR": "1",
     "RAY_DEDUP_LOGS": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -46,6 +58,8 @@ PATIENCE_S = 20
 LOG_TAIL_LINES = 25
 
 EXCEPTION = re.compile(r"\b\w*(?:Error|Exception)\b")
+OWN_ERROR = f"{MadrlError.__module__}.{MadrlError.__qualname__}: "
+"""How a traceback ends that one of our plug-ins in the trainer meant for the user."""
 RAY_PREFIX = re.compile(r"^(?:\x1b\[\d*m)*\([\w:.]+ pid=\d+[^)]*\)(?:\x1b\[\d*m)*")
 
 
@@ -70,7 +84,8 @@ def run_logged(
     """Run ``command`` to its end with its output appended to ``log``; ``on_poll`` is called twice a second.
 
     The child inherits open file descriptors that are marked inheritable, and leads a process group that is ended with
-    it. Raises MadrlError when it exits with anything but 0, after printing the end of the log on stderr.
+    it. Raises MadrlError when it exits with anything but 0: the one that ended it, or one with its last error, after
+    printing the end of the log on stderr.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     variables = os.environ | COMMON_ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {}) | dict(environment)
@@ -94,8 +109,10 @@ def run_logged(
         with log.open("rb") as file:
             file.seek(offset)
             lines = file.read().decode(errors="replace").splitlines()
-        print("\n".join(lines[-LOG_TAIL_LINES:]), file=sys.stderr)
         error = last_error(lines)
+        if error is not None and error.startswith(OWN_ERROR):  # it says what to do, and where is of no interest
+            raise MadrlError(error.removeprefix(OWN_ERROR))
+        print("\n".join(lines[-LOG_TAIL_LINES:]), file=sys.stderr)
         reason = f" ({error})" if error else ""
         raise MadrlError(f"veRL failed with exit code {child.returncode}{reason}: the end of {log} is above")
 

@@ -5,12 +5,16 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column
 
 LINE_EVERY_S = 20.0
+SPEED_OVER_S = 3600.0
+"""What the ETA is computed from. Rich's own 30 s are less than one step of a large model."""
 STARTING = "starting veRL"
 
 Messages = Callable[[int, Mapping[str, float]], Sequence[str]]
@@ -24,11 +28,20 @@ def progress_of(metrics: Path, total: int, messages: Messages = lambda step, dat
     What ``messages`` says of a step is printed above the bar, each on a line of its own.
     """
     console = Console(stderr=True)
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
+    # On a narrow terminal the numbers take a second line, rather than be cut off.
+    headline = TextColumn("{task.description}", table_column=Column(no_wrap=False, ratio=1))
+    columns = [headline, BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn()]
     columns += [TextColumn("eta"), TimeRemainingColumn()]
     due = _every(LINE_EVERY_S)
     offset = 0
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+    with Progress(
+        *columns,
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+        expand=True,
+        speed_estimate_period=SPEED_OVER_S,
+    ) as progress:
         task = progress.add_task(STARTING, total=total)
 
         def show() -> None:
@@ -47,21 +60,29 @@ def progress_of(metrics: Path, total: int, messages: Messages = lambda step, dat
                     console.print(message, style="yellow", soft_wrap=True, markup=False, highlight=False)
                 progress.update(task, completed=record["step"], description=_headline(record["data"]))
                 if not console.is_terminal and due():
-                    print(f"  step {record['step']}/{total}  {_headline(record['data'])}", file=sys.stderr)
+                    left = progress.tasks[0].time_remaining
+                    eta = "" if left is None else f"  eta {timedelta(seconds=round(left))}"
+                    print(f"  step {record['step']}/{total}  {_headline(record['data'])}{eta}", file=sys.stderr)
 
         yield show
 
 
-def _headline(metrics: dict[str, float]) -> str:
+def _headline(metrics: Mapping[str, float]) -> str:
+    tokens, seconds = metrics.get("perf/total_num_tokens"), metrics.get("perf/time_per_step")
     parts = [
-        f"{name} {metrics[key]:{form}}"
-        for name, key, form in (
-            ("loss", "train/loss", ".3f"),
-            ("jsd", "mad/jsd", ".4f"),
-            ("off-support", "mad/off_support_rate", ".1%"),
-            ("seconds a step", "timing_s/step", ".1f"),
+        f"{name} {value:{form}}"
+        for name, value, form in (
+            ("loss", metrics.get("train/loss"), ".3f"),
+            ("jsd", metrics.get("mad/jsd"), ".4f"),
+            ("off-support", metrics.get("mad/off_support_rate"), ".1%"),
+            ("pass@1", metrics.get("mad/pass@1"), ".1%"),
+            ("reward", metrics.get("mad/reward/mean"), ".3f"),
+            ("kl", metrics.get("actor/kl_loss"), ".4f"),
+            # veRL's perf/throughput is per GPU.
+            ("tokens/s", tokens / seconds if tokens and seconds else None, ".0f"),
+            ("seconds a step", metrics.get("timing_s/step"), ".1f"),
         )
-        if metrics.get(key) is not None
+        if value is not None
     ]
     return "  ".join(parts) or "first validation done"
 

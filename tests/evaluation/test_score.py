@@ -24,6 +24,7 @@ madrl:
   verifier: listed_option
   reward: {divergence: rkl, form: additive, alpha: 0.0, lambda_g: 1.0, epsilon: 0.001}
   max_unjudged_rate: 0.2
+  launch_check: stop
 data: {train_batch_size: 2}
 actor_rollout_ref: {rollout: {n: 4}}
 """

@@ -134,7 +134,7 @@ def test_ray_gets_one_job_a_cell_that_waits_for_a_slot(plan: Plan, monkeypatch: 
     override = environment["RAY_OVERRIDE_JOB_RUNTIME_ENV"] == "1"
     driver = {"env_vars": {"PYTHONPATH": "/elsewhere"}}
     assert _merge_runtime_env({"env_vars": environment}, driver, override=override) is not None
-    with pytest.raises(MadrlError, match="start its head with --resources"):
+    with pytest.raises(MadrlError, match="one run at a time; start its head with --resources"):
         ray(plan, standings(plan), 2)
     with pytest.raises(MadrlError, match="brings a Ray of its own"):
         ray(replace(plan, profile="tiny", command=None), standings(plan), None)

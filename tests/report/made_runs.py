@@ -31,6 +31,7 @@ madrl:
   verifier: math
   reward: {{divergence: {divergence}, form: {form}, alpha: {alpha}, lambda_g: 1.0, epsilon: 0.001}}
   max_unjudged_rate: 0.2
+  launch_check: stop
 """
 
 

@@ -38,6 +38,7 @@ def settings(**changes: Any) -> Settings:
         "verifier": "math",
         "reward": {"divergence": "rkl", "form": "additive", "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001} | changes,
         "max_unjudged_rate": 0.2,
+        "launch_check": "stop",
     }
     return Settings.from_config(node)
 
@@ -131,7 +132,7 @@ def test_the_training_metrics_carry_the_alarms_also_in_the_first_step_after_a_re
     write_history(RunFolder(tmp_path), 1, dict.fromkeys(range(1, 21), COLLAPSED) | {21: EVEN, 22: EVEN})
     buffer = MadReplayBuffer.__new__(MadReplayBuffer)  # its own state, without veRL's
     buffer.settings, buffer.group_size, buffer.health = settings(), {"train": 16, "val": 4}, None
-    buffer.scores_dir = RunFolder(tmp_path).scores
+    buffer.run = RunFolder(tmp_path)
     assert buffer._alarms(21, 8, COLLAPSED)["mad/alarm/starved_categories"] == 4.0
     found = [buffer._alarms(step, 8, EVEN)["mad/alarm/starved_categories"] for step in range(22, 27)]
     assert found == [4.0, 4.0, 0.0, 0.0, 0.0], "after 3 of 8 even steps each has 0.075 or more"

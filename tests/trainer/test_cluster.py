@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.trainer.cluster import on_gpu_node
+from madrl.trainer import cluster
+from madrl.trainer.cluster import check_alone, on_gpu_node
 from madrl.trainer.process import COMMON_ENVIRONMENT
 
 CLUSTER = """
 import ray, sys
-context = ray.init("local", num_cpus=1, num_gpus=2, include_dashboard=False, object_store_memory=80_000_000)
+context = ray.init("local", num_cpus=4, num_gpus=2, include_dashboard=False, object_store_memory=80_000_000)
 print(context.address_info["gcs_address"], flush=True)
 sys.stdin.read()
 """
@@ -56,6 +57,86 @@ def test_the_work_is_done_elsewhere_with_its_gpus_and_our_variables(
     assert on_gpu_node(address, 1, seen, "MADRL_SANDBOX_URLS")[0] == "http://judge:8080"
 
 
+def test_vllm_reports_nothing_from_the_workers_of_a_cluster_either(address: str) -> None:
+    assert on_gpu_node(address, 1, seen, "VLLM_NO_USAGE_STATS")[0] == "1"
+    assert on_gpu_node(address, 1, seen, "DO_NOT_TRACK")[0] == "1"
+
+
 def test_what_the_work_raises_is_raised_here(address: str) -> None:
     with pytest.raises(MadrlError, match=r"^no checkpoint$"):
         on_gpu_node(address, 1, refuse, "no checkpoint")
+
+
+QUEUE = """
+import ray, sys
+ray.init(sys.argv[1], log_to_driver=False)
+import transfer_queue as tq
+from omegaconf import OmegaConf
+tq.init(OmegaConf.create({"backend": {"SimpleStorage": {"num_data_storage_units": 1}}}))
+"""
+FIRST = (
+    QUEUE
+    + """
+print("running", flush=True)
+sys.stdin.readline()
+tq.kv_put(key="mine", partition_id="train", fields=None, tag={"status": "running"})
+print(*tq.kv_list()["train"], flush=True)
+sys.stdin.readline()
+tq.close()
+"""
+)
+SECOND = (
+    QUEUE
+    + """
+from madrl.trainer.cluster import check_own_queue
+try:
+    check_own_queue()
+finally:
+    tq.close()  # as veRL does
+"""
+)
+
+
+@pytest.fixture
+def first(address: str) -> Iterator["subprocess.Popen[str]"]:
+    """Another run on the cluster, as far as its queue goes. It takes a line for each thing that it is to do."""
+    with subprocess.Popen(
+        [sys.executable, "-c", FIRST, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "running\n"
+        yield process
+
+
+@pytest.mark.verl
+def test_a_cluster_trains_one_run_at_a_time(
+    address: str, first: "subprocess.Popen[str]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster, "PATIENCE_S", 0.0)
+        with pytest.raises(
+            MadrlError, match=rf"another training \(Ray job \d+\) runs on the Ray cluster at {address} "
+        ):
+            check_alone(address)
+    first.communicate("\n\n")
+    check_alone(address)
+
+
+@pytest.mark.verl
+def test_of_two_runs_that_start_at_once_the_second_ends_and_leaves_the_first_its_queue(
+    address: str, first: "subprocess.Popen[str]"
+) -> None:
+    second = subprocess.run([sys.executable, "-c", SECOND, address], capture_output=True, text=True, check=False)
+    assert "MadrlError: another training (Ray job" in second.stderr.splitlines()[-1]
+    assert first.communicate("\n\n")[0] == "mine\n"
+    assert first.returncode == 0
+
+
+@pytest.mark.verl
+def test_a_run_that_is_alone_on_its_cluster_has_its_own_queue(address: str) -> None:
+    subprocess.run([sys.executable, "-c", SECOND, address], check=True)
+
+
+def test_an_address_without_a_cluster_is_one_line() -> None:
+    with pytest.raises(MadrlError, match=r"^there is no Ray cluster at 127.0.0.1:9: "):
+        check_alone("127.0.0.1:9")

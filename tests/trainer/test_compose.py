@@ -8,6 +8,7 @@ from madrl.trainer.compose import compose
 
 RUN = ["task=synthetic_closed", "profile=gpu", "trainer.experiment_name=x"]
 TINY = ["task=synthetic_closed", "profile=tiny", "trainer.experiment_name=x", "paths.model=x"]
+FILTER = ["algorithm.filter_groups.enable=true"]
 
 REFUSED: list[tuple[list[str], str]] = [
     (["actor_rollout_ref.rollout.nn=3"], "rollout.nn"),
@@ -34,6 +35,14 @@ REFUSED: list[tuple[list[str], str]] = [
     (["trainer.total_training_steps=null"], "total_training_steps=None is not a whole number"),
     (["seed=abc"], "seed='abc' is not a whole number"),
     (["trainer.logger=[console]"], "keep 'file'"),
+    (["madrl.launch_check=off"], r"madrl.launch_check='?(off|False)'? is not one of"),
+    ([*FILTER, "algorithm.filter_groups.metric=acc"], "metric='acc' is not one of"),
+    ([*FILTER, "algorithm.filter_groups.metric=null"], "metric=None is not one of"),
+    ([*FILTER, "algorithm.filter_groups.max_inflight_gen_batches=0"], "max_inflight_gen_batches=0 is not a whole"),
+    ([*FILTER, "algorithm.filter_groups.max_num_gen_batches=-1"], "max_num_gen_batches=-1 is not a whole"),
+    ([*FILTER, "data.gen_batch_size=16"], "fetch the prompts one by one"),
+    (["data.gen_batch_size=3"], "gen_batch_size=3 does not divide data.train_batch_size"),
+    (["data.gen_batch_size=64", "data.train_batch_size=32"], "gen_batch_size=64 does not divide"),
     (["profile=huge"], "huge"),
     (["task=unheard_of"], "unheard_of"),
     (["actor_rollout_ref.actor.loss_agg_mode=nonsense"], "veRL rejects the config"),
@@ -98,3 +107,13 @@ def test_one_seed_sets_every_seed_of_verl() -> None:
 def test_a_user_defined_target_reaches_the_sampler_as_well() -> None:
     config = compose([*RUN, "madrl.target={rank_1: 3, rank_5: 1}"])
     assert config.trainer.v1.sampler.sampler_kwargs.madrl.target == {"rank_1": 3, "rank_5": 1}
+
+
+def test_what_verl_drops_beside_a_sampler_reaches_ours() -> None:
+    refill = "trainer.v1.sampler.sync_refill_failed_groups=true"
+    changes = [*FILTER, refill, "algorithm.filter_groups.max_inflight_gen_batches=3", "data.gen_batch_size=1"]
+    options = compose([*RUN, *changes]).trainer.v1.sampler.sampler_kwargs
+    assert options.filter_groups.enable
+    assert options.filter_groups.max_inflight_gen_batches == 3
+    assert options.sync_refill_failed_groups
+    assert options.train_batch_size == compose(RUN).data.train_batch_size

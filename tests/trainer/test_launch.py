@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from madrl.errors import MadrlError
+from madrl.evaluation.score import run_settings
 from madrl.files import locked
 from madrl.run_folder import RunFolder
-from madrl.trainer import launch
+from madrl.trainer import launch, progress
 from madrl.trainer.compose import compose
-from madrl.trainer.launch import _claim, _one_of_its_own, train
+from madrl.trainer.launch import _claim, _messages, _one_of_its_own, train
 from madrl.trainer.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
 from madrl.trainer.progress import progress_of
 
@@ -47,6 +48,32 @@ def test_a_run_may_be_trained_further(tmp_path: Path) -> None:
     assert "total_training_steps: 7000" in run.config.read_text()
 
 
+def test_a_run_that_the_launch_check_stopped_goes_on_with_a_warning_in_its_own_folder(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    _claim(run, compose(overrides(tmp_path)))
+    _claim(run, compose(overrides(tmp_path, "madrl.launch_check=warn")))
+    assert run_settings(run).launch_check == "warn"
+
+
+def test_the_launch_check_of_a_run_that_goes_on_is_said_at_its_first_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, config = RunFolder(tmp_path), compose(overrides(tmp_path))
+    run.launch_check.write_text("launch check: all is English\n")
+    messages = _messages(run, config)
+    assert [messages(step, {}) for step in (0, 1, 2)] == [[], ["launch check: all is English"], []]
+
+
+def test_transfer_queue_is_asked_for_no_more_threads_than_there_are_and_has_nothing_to_say(tmp_path: Path) -> None:
+    """It warned at every request, 40,000 times in a run."""
+    code = (
+        "from transfer_queue import client\n"
+        "with client.limit_pytorch_auto_parallel_threads(target_num_threads=client.TQ_NUM_THREADS): pass"
+    )
+    run_logged([sys.executable, "-c", code], tmp_path / "log", {}, cpu=True)
+    assert "target_num_threads" not in (tmp_path / "log").read_text()
+
+
 def test_a_lock_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
     lock = tmp_path / ".lock"
     with locked(lock, "busy"), pytest.raises(MadrlError, match="busy"), locked(lock, "busy"):
@@ -61,7 +88,6 @@ def test_trainings_with_a_ray_of_their_own_take_turns(
     monkeypatch.setattr(launch, "OWN_RAY_LOCK", tmp_path / "turn")
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")  # which ray.init("local") does not look at
     run, own = RunFolder(tmp_path), compose(overrides(tmp_path, "++ray_kwargs.ray_init.address=local"))
-    shared = compose(overrides(tmp_path, "++ray_kwargs.ray_init.address=10.0.0.1:6379"))
     began = threading.Event()
 
     def train_another() -> None:
@@ -69,8 +95,6 @@ def test_trainings_with_a_ray_of_their_own_take_turns(
             began.set()
 
     with _one_of_its_own(run, own):
-        with _one_of_its_own(run, shared):
-            pass  # a cluster that runs already gives every job a number of its own
         other = threading.Thread(target=train_another)
         other.start()
         said = ""
@@ -127,6 +151,15 @@ def test_a_failing_trainer_is_one_error_with_the_end_of_its_log(
     shown = capsys.readouterr().err
     assert "out of memory" in shown
     assert "older attempt" not in shown
+
+
+def test_what_our_plug_ins_mean_for_the_user_is_the_whole_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = "from madrl.errors import MadrlError; raise MadrlError('launch check: start from another model')"
+    with pytest.raises(MadrlError, match=r"^launch check: start from another model$"):
+        run_logged([sys.executable, "-c", code], tmp_path / "train.log", {}, cpu=True)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -216,6 +249,32 @@ def test_progress_reads_only_what_is_new_and_waits_for_whole_lines(
         metrics.write_text('{"step": 1, "data": {"mad/jsd": 0.25}}\n{"step": 2, "da')
         show()
     assert "step 1/2  jsd 0.2500" in capsys.readouterr().err
+
+
+def test_a_line_of_progress_has_what_steers_a_run_and_how_long_it_will_take(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.0)
+    metrics = tmp_path / "metrics.jsonl"
+    data = {
+        "mad/jsd": 0.25,
+        "mad/off_support_rate": 0.125,
+        "mad/pass@1": 0.5,
+        "mad/reward/mean": -0.75,
+        "actor/kl_loss": 0.0021,
+        "perf/total_num_tokens": 3000,
+        "perf/time_per_step": 2.0,
+        "timing_s/step": 2.0,
+    }
+    with progress_of(metrics, total=4) as show:
+        for step in (0, 1, 2):
+            with metrics.open("a") as file:
+                file.write(json.dumps({"step": step, "data": data if step else {}}) + "\n")
+            show()
+    first, _, last = capsys.readouterr().err.splitlines()
+    assert first == "  step 0/4  first validation done"
+    expected = "  step 2/4  jsd 0.2500  off-support 12.5%  pass@1 50.0%  reward -0.750  kl 0.0021  tokens/s 1500"
+    assert last.startswith(f"{expected}  seconds a step 2.0  eta 0:00:0")
 
 
 @pytest.mark.parametrize("value", ["/a b/(1)", "a=b,c", "it's", "back\\slash", "", "हिन्दी"])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from madrl.errors import MadrlError
 from madrl.settings import Settings
 from madrl.trainer.sampler import MadReplayBuffer, batch_metrics, check_outage
 
@@ -20,6 +21,7 @@ def settings(**changes: Any) -> Settings:
         "verifier": "listed_option",
         "reward": reward | changes,
         "max_unjudged_rate": 0.2,
+        "launch_check": "stop",
     }
     return Settings.from_config(node)
 
@@ -110,12 +112,12 @@ def test_the_reward_tail_runs_from_the_last_response_to_the_last_reward() -> Non
 
 def test_an_outage_stops_the_run_and_says_what_it_was() -> None:
     records = [record("p", "a"), record("p", "a", None), record("p", "a", None)]
-    with pytest.raises(RuntimeError, match=r"train step 7: 75.0% .* 1 sessions failed .* 2 x the judge is down"):
+    with pytest.raises(MadrlError, match=r"train step 7: 75.0% .* 1 sessions failed .* 2 x the judge is down"):
         check_outage(records, expected=4, limit=0.5, where="train step 7")
 
 
 def test_failed_and_unjudged_responses_count_together_against_the_limit() -> None:
     records = [record("p", "a", None)] + [record("p", "a")] * 8
     check_outage(records, expected=10, limit=0.2, where="x")
-    with pytest.raises(RuntimeError, match=r"20.0% .* more than madrl.max_unjudged_rate=0.19"):
+    with pytest.raises(MadrlError, match=r"20.0% .* more than madrl.max_unjudged_rate=0.19"):
         check_outage(records, expected=10, limit=0.19, where="x")

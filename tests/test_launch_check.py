@@ -1,0 +1,108 @@
+"""The launch check on responses as a starting model gives them: what stops a run, and that chance does not."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from madrl.errors import MadrlError
+from madrl.frequency import OFF_SUPPORT
+from madrl.launch_check import launch_problem, stops
+from madrl.settings import Settings
+
+NAMES = ("en", "zh", "es", "hi", "fr")
+NONE = np.array([], dtype=np.int64)
+
+
+def settings(target: Any = "uniform", form: str = "additive", **changes: Any) -> Settings:
+    node = {
+        "categories": list(NAMES),
+        "target": target,
+        "classifier": "language",
+        "verifier": "math",
+        "reward": {"divergence": "rkl", "form": form, "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001},
+        "max_unjudged_rate": 0.2,
+        "launch_check": "stop",
+    }
+    return Settings.from_config(node | changes)
+
+
+def of(*indices: int) -> NDArray[np.int64]:
+    return np.array(indices, dtype=np.int64)
+
+
+def test_a_model_that_answers_in_english_only_is_told_in_one_line_with_what_was_seen() -> None:
+    problem = launch_problem(settings(), 16, [np.zeros(16, dtype=np.int64)] * 8, np.zeros(120, dtype=np.int64))
+    assert problem == (
+        "launch check: the model that this run starts from cannot be steered: 100.0% of the 8 prompts in the first "
+        "batch have all their on-support responses in one category (limit 50.0%); none of the 248 responses is zh or "
+        "es or hi or fr, which the target wants (first validation and first batch: en 100.0%)."
+    )
+
+
+def test_groups_that_are_each_in_one_category_cannot_be_steered_though_the_pooled_shares_are_right() -> None:
+    groups = [np.full(16, i % 5, dtype=np.int64) for i in range(10)]
+    problem = launch_problem(settings(), 16, groups, NONE)
+    assert problem is not None
+    assert "100.0% of the 10 prompts" in problem
+    assert "none of" not in problem
+
+
+def test_the_one_category_rate_is_held_against_the_limit_of_the_alarm() -> None:
+    # Uniform over five, 16 responses: on target 5 * 0.2^16 = 3e-11 of the groups, so the limit is half of them.
+    mixed, single = of(0, 1, 2, 3, 4, 0, 1, 2), of(*[2] * 7, OFF_SUPPORT)
+    assert launch_problem(settings(), 16, [mixed, single], NONE) is None, "half is not more than half"
+    assert launch_problem(settings(), 16, [mixed, single, single], NONE) is not None
+
+
+def test_a_few_groups_prove_nothing_where_the_target_itself_gives_groups_of_one_category() -> None:
+    # 0.95^4 + 0.05^4 = 0.8145 of the groups on target; the limit is 0.9073, and 5 standard errors are
+    # 0.8145 * 0.1855 * (5 / 0.0927)^2 = 439.1 groups away.
+    target, single = settings({"en": 95, "fr": 5}), np.zeros(4, dtype=np.int64)
+    validation = of(*[4] * 5)
+    assert launch_problem(target, 4, [single] * 439, validation) is None
+    assert launch_problem(target, 4, [single] * 440, validation) is not None
+
+
+def test_a_wanted_category_is_missed_from_twenty_expected_responses_on_the_first_validation_included() -> None:
+    # A fifth of 100 responses is 20.
+    four = of(0, 1, 2, 3)
+    assert launch_problem(settings(), 4, [four] * 10, of(*[0] * 59)) is None
+    problem = launch_problem(settings(), 4, [four] * 10, of(*[0] * 60))
+    assert problem is not None
+    assert "none of the 100 responses is fr, which" in problem
+    assert launch_problem(settings(), 4, [four] * 10, of(*[0] * 59, 4)) is None, "the validation has seen it"
+
+
+def test_what_the_target_excludes_may_be_missing() -> None:
+    groups = [of(2, 3, 4, 2)] * 100
+    assert launch_problem(settings("peak"), 4, groups, NONE) is None
+    assert launch_problem(settings("uniform"), 4, groups, NONE) is not None
+
+
+def test_a_model_that_is_off_support_throughout_cannot_be_steered_either() -> None:
+    problem = launch_problem(settings(), 16, [np.full(16, OFF_SUPPORT)] * 8, NONE)
+    assert problem is not None
+    assert problem.endswith("(first validation and first batch: all off-support).")
+
+
+@pytest.mark.parametrize(("target", "prompts", "group"), [("peak", 8, 32), ("uniform", 8, 32), ("peak", 4, 4)])
+def test_the_skewed_mix_that_the_miniatures_start_from_passes(target: str, prompts: int, group: int) -> None:
+    rng = np.random.default_rng(0)
+    chances = 0.97 * np.array([0.45, 0.25, 0.1, 0.1, 0.1])
+    for _ in range(300):
+        drawn = rng.choice([0, 1, 2, 3, 4, OFF_SUPPORT], size=(prompts, group), p=[*chances, 0.03])
+        assert launch_problem(settings(target), group, list(drawn), NONE) is None
+
+
+def test_a_control_without_distributional_reward_never_stops() -> None:
+    assert stops(settings())
+    assert stops(settings(form="gated"))
+    assert not stops(settings(form="rlvr"))
+    assert not stops(settings(launch_check="warn"))
+
+
+def test_a_launch_check_of_another_name_is_named_with_the_two_there_are() -> None:
+    with pytest.raises(MadrlError, match=r"madrl.launch_check='off' is not one of \['stop', 'warn'\]"):
+        settings(launch_check="off")

@@ -1,0 +1,206 @@
+"""What veRL's replay buffer drops and has generated anew, on the real queue, with the groups scripted: DAPO's filter,
+groups that failed as a whole, and what stops a run that would generate for ever."""
+
+import json
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+import ray
+import torch
+import transfer_queue as tq
+from omegaconf import OmegaConf
+from verl.trainer.ppo.v1.trainer_base import PPOTrainer
+from verl.utils.tensordict_utils import list_of_dict_to_tensordict
+
+from madrl.errors import MadrlError
+from madrl.run_folder import RunFolder
+from madrl.trainer.compose import compose
+from madrl.trainer.process import COMMON_ENVIRONMENT
+from madrl.trainer.sampler import MadReplayBuffer
+
+pytestmark = pytest.mark.verl
+
+PROMPTS, GROUP = 2, 4
+FILTER = "algorithm.filter_groups.enable=True"
+
+
+class Group(NamedTuple):
+    """What comes back for one prompt."""
+
+    categories: Sequence[str | None]
+    rewards: Sequence[float]
+    correct: float | None = 1.0
+
+
+MIXED = Group(["rank_1", "rank_3", "rank_4", "rank_5"], [-1.0, 0.5, 0.25, 0.0])
+EQUAL = Group(["rank_3"] * GROUP, [0.5] * GROUP)
+UNJUDGED = Group(["rank_3", "rank_4", "rank_5", "rank_3"], [0.5] * GROUP, correct=None)
+LOST = Group([], [])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def queue() -> Iterator[None]:
+    """A Ray and a queue of our own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (COMMON_ENVIRONMENT | {"RAY_AUTH_MODE": "disabled"}).items():
+            patch.setitem(os.environ, name, value)
+        ray.init("local", num_cpus=4, include_dashboard=False, object_store_memory=80_000_000, log_to_driver=False)
+        tq.init(OmegaConf.create({"backend": {"SimpleStorage": {"num_data_storage_units": 1}}}))
+        yield
+        tq.close()
+        ray.shutdown()
+
+
+class Script:
+    """Groups that come back in the order in which they are written down, for as many prompts as are asked for."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.groups = list(groups)
+        self.asked: list[int] = []
+
+    def generate(self, prompts: int) -> None:
+        self.asked.append(prompts)
+        for _ in range(prompts):
+            self._come_back(self.groups.pop(0))
+
+    def _come_back(self, group: Group) -> None:
+        uid = uuid.uuid4().hex
+        if group.categories:
+            infos = [
+                {"category": c, "correct": group.correct, "correctness": 1.0, "divergence_reward": r, "reason": "down"}
+                | {"queued": 1}
+                for c, r in zip(group.categories, group.rewards, strict=True)
+            ]
+            rows = [
+                {"extra_fields": {"reward_extra_info": info}, "rm_scores": torch.tensor([0.0, reward])}
+                for info, reward in zip(infos, group.rewards, strict=True)
+            ]
+            keys = [f"{uid}_{session}_0" for session in range(len(rows))]
+            tags = [{"response_len": 2, "seq_len": 4, "global_steps": 1}] * len(rows)
+            tq.kv_batch_put(keys=keys, partition_id="train", fields=list_of_dict_to_tensordict(rows), tags=tags)
+        status = "finished" if group.categories else "failure"
+        tq.kv_batch_put(
+            keys=[uid], partition_id="train", tags=[{"is_prompt": True, "status": status, "global_steps": 1}]
+        )
+
+
+def buffer_of(folder: Path, script: Script, *overrides: str) -> MadReplayBuffer:
+    """The sampler as veRL builds it from the config of a run."""
+    for partition, items in (tq.kv_list() or {}).items():
+        if items:
+            tq.kv_clear(partition_id=partition, keys=list(items))
+    options = ["task=synthetic_closed", "madrl.target=peak", "trainer.experiment_name=x", f"paths.run={folder}"]
+    options += [f"data.train_batch_size={PROMPTS}", f"actor_rollout_ref.rollout.n={GROUP}", "profile=tiny"]
+    config = compose([*options, f"paths.data={folder}", f"paths.model={folder}", *overrides])
+    trainer = SimpleNamespace(config=config, trainer_mode="sync", _add_prompts_to_generate=script.generate)
+    buffer: MadReplayBuffer = PPOTrainer._build_replay_buffer(trainer)
+    script.generate(PROMPTS)
+    return buffer
+
+
+def sampled(buffer: MadReplayBuffer, step: int = 2) -> tuple[list[dict[str, Any]], dict[str, float]]:
+    """The dump and the metrics of one step."""
+    _, metrics = buffer.sample(step, "train", PROMPTS)
+    lines = (buffer.run.scores / f"{step}.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines], metrics
+
+
+def test_without_a_filter_a_group_of_equal_rewards_is_trained_on(tmp_path: Path) -> None:
+    script = Script([EQUAL, MIXED])
+    records, metrics = sampled(buffer_of(tmp_path, script))
+    assert script.asked == [PROMPTS]
+    assert [r["dropped"] for r in records] == [False] * PROMPTS * GROUP
+    assert metrics["mad/dropped_group_rate"] == 0.0
+
+
+def test_groups_of_equal_rewards_are_replaced_and_measured_all_the_same(tmp_path: Path) -> None:
+    script = Script([EQUAL, MIXED, EQUAL, MIXED])
+    buffer = buffer_of(tmp_path, script, FILTER)
+    records, metrics = sampled(buffer)
+    assert script.asked == [PROMPTS, 2], "two for each that is dropped, as veRL does"
+    assert sorted((r["category"], r["dropped"]) for r in records) == sorted(
+        [(c, True) for c in EQUAL.categories] * 2 + [(c, False) for c in MIXED.categories] * 2
+    )
+    # Two of four groups are dropped; they are all in one category and of equal rewards.
+    assert metrics["mad/dropped_group_rate"] == 0.5
+    assert metrics["mad/single_category_group_rate"] == 0.5
+    assert metrics["mad/equal_reward_group_rate"] == 0.5
+    assert metrics["mad/share/rank_3"] == 10 / 16
+    assert metrics["mad/failed_session_rate"] == 0.0
+    assert metrics["training/filter_groups/evicted_samples"] == 2
+
+
+def test_only_groups_that_differ_are_trained_on(tmp_path: Path) -> None:
+    batch, _ = buffer_of(tmp_path, Script([EQUAL, MIXED, EQUAL, MIXED]), FILTER).sample(2, "train", PROMPTS)
+    scores = tq.kv_batch_get(keys=batch.keys, partition_id="train", select_fields=["rm_scores"])["rm_scores"]
+    assert sorted(float(s.sum()) for s in scores) == sorted([*MIXED.rewards] * 2)
+
+
+def test_groups_that_came_back_beyond_the_batch_are_measured_too(tmp_path: Path) -> None:
+    records, metrics = sampled(buffer_of(tmp_path, Script([EQUAL, MIXED, MIXED, MIXED]), FILTER))
+    assert sum(r["dropped"] for r in records) == 2 * GROUP
+    assert len(records) == 4 * GROUP
+    assert metrics["training/filter_groups/discarded_surplus_samples"] == 1
+
+
+def test_the_metric_of_the_filter_is_the_one_that_is_asked_for(tmp_path: Path) -> None:
+    script = Script([EQUAL, MIXED, MIXED._replace(categories=["rank_3"] * GROUP), MIXED])
+    metric = "algorithm.filter_groups.metric=correctness"
+    limit = "algorithm.filter_groups.max_num_gen_batches=2"
+    with pytest.raises(
+        MadrlError, match=r"responses to only 0 of 4 prompts differ in correctness, .*batches=2 batches"
+    ):
+        sampled(buffer_of(tmp_path, script, FILTER, metric, limit))
+
+
+def test_a_run_that_finds_no_group_to_train_on_ends_at_its_limit(tmp_path: Path) -> None:
+    script = Script([EQUAL] * 100)
+    with pytest.raises(MadrlError, match=r"train step 2: the responses to only 0 of 6 prompts differ in reward"):
+        sampled(buffer_of(tmp_path, script, FILTER, "algorithm.filter_groups.max_num_gen_batches=3"))
+
+
+def test_an_outage_is_not_filtered_away(tmp_path: Path) -> None:
+    """Unjudged responses all have one correctness: their groups would be generated anew until the judge is back."""
+    with pytest.raises(MadrlError, match=r"train step 2: 100.0% of the responses are unjudged .* 8 x down"):
+        sampled(buffer_of(tmp_path, Script([UNJUDGED] * 100), FILTER))
+
+
+def test_a_group_that_failed_as_a_whole_is_replaced_and_counted(tmp_path: Path) -> None:
+    script = Script([MIXED, LOST, MIXED])
+    refill, limit = "trainer.v1.sampler.sync_refill_failed_groups=True", "madrl.max_unjudged_rate=0.4"
+    records, metrics = sampled(buffer_of(tmp_path, script, refill, limit))
+    assert script.asked == [PROMPTS, 1]
+    assert len(records) == PROMPTS * GROUP
+    assert metrics["mad/failed_session_rate"] == pytest.approx(1 / 3)
+
+
+def test_groups_that_all_fail_are_not_replaced_for_ever(tmp_path: Path) -> None:
+    with pytest.raises(MadrlError, match=r"100.0% of the responses are unjudged or failed.* 8 sessions failed"):
+        sampled(buffer_of(tmp_path, Script([LOST] * 100), "trainer.v1.sampler.sync_refill_failed_groups=True"))
+
+
+@pytest.mark.parametrize("overrides", [[], [FILTER]])
+def test_a_run_that_starts_collapsed_stops_in_its_first_batch(tmp_path: Path, overrides: list[str]) -> None:
+    with pytest.raises(MadrlError, match=r"^launch check: .* 100.0% of the 2 prompts .*: madrl.launch_check=warn$"):
+        sampled(buffer_of(tmp_path, Script([EQUAL] * 100), *overrides), step=1)
+    assert not RunFolder(tmp_path).launch_check.exists()
+
+
+@pytest.mark.parametrize("overrides", [["madrl.launch_check=warn"], ["madrl.reward.form=rlvr"]])
+def test_a_run_that_goes_on_all_the_same_leaves_the_line(tmp_path: Path, overrides: list[str]) -> None:
+    sampled(buffer_of(tmp_path, Script([EQUAL, EQUAL]), *overrides), step=1)
+    line = RunFolder(tmp_path).launch_check.read_text()
+    assert line.startswith(
+        "launch check: the model that this run starts from cannot be steered: 100.0% of the 2 prompts"
+    )
+    assert line.count("\n") == 1
+
+
+def test_a_run_that_has_begun_is_not_judged_again(tmp_path: Path) -> None:
+    sampled(buffer_of(tmp_path, Script([EQUAL, EQUAL])), step=2)
+    assert not RunFolder(tmp_path).launch_check.exists()
