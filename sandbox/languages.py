@@ -70,13 +70,22 @@ def _filled_in(command: tuple[str, ...] | None, entry: str, memory_mb: int) -> l
     return None if command is None else [part.format(memory_mb=memory_mb, entry=entry) for part in command]
 
 
+# A program decides what these meet, in the service's event loop. What opens and never closes is matched up to its end, so
+# that no character is read again from the next opening; and no repetition gives back what it has taken.
 _JAVA_COMMENT_OR_LITERAL = re.compile(
-    r'//[^\n]*|/\*.*?\*/|"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL
+    r"""
+      //[^\n]*+
+    | /\*(?:[^*]++|\*(?!/))*+(?:\*/)?
+    | \"{3}(?:[^"\\]++|\\.|"(?!""))*+(?:\"{3})?
+    | "(?:[^"\\\n]++|\\.)*+"?
+    | '(?:[^'\\\n]++|\\.)*+'?
+    """,
+    re.DOTALL | re.VERBOSE,
 )
-_JAVA_ANNOTATION = re.compile(r"@(?!interface\b)[\w.]+(?:\s*\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))?")
+_JAVA_ANNOTATION = re.compile(r"@(?!interface\b)[\w.]++(?:\s*+\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))?")
 _JAVA_TOKEN = re.compile(
-    r"[{}]|\bpublic\s+(?:(?:abstract|final|sealed|strictfp|static|non-sealed)\s+)*"
-    r"(?:class|interface|enum|record|@interface)\s+([\w$]+)"
+    r"[{}]|\bpublic\s++(?:(?:abstract|final|sealed|strictfp|static|non-sealed)\s++)*+"
+    r"(?:class|interface|enum|record|@interface)\s++([\w$]++)"
 )
 
 
@@ -91,8 +100,9 @@ def _java_source(code: str) -> str:
     return "Main.java"
 
 
+# Only the white space of its own line: with that of the lines before, every blank line would be a beginning to try.
 _ES_MODULE = re.compile(
-    r"^\s*(?:import\s+[\w*{'\"]|export\s+(?:default|const|function|class|let|var|\{))", re.MULTILINE
+    r"^[^\S\n]*+(?:import\s++[\w*{'\"]|export\s++(?:default|const|function|class|let|var|\{))", re.MULTILINE
 )
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from madrl.errors import MadrlError
+from madrl.normal_form import normalized
 from madrl.rollout import Classification, Rollout
 
 CHOICE_CATEGORIES = ("rank_1", "rank_2", "rank_3", "rank_4", "rank_5")
@@ -40,7 +41,7 @@ _FOLD = _Fold()
 def fold(text: str) -> str:
     """The words of ``text`` with single spaces between them, compared without case, accents, width or punctuation:
     ``"**Scooby-Doo!**"`` and ``"scooby doo"`` are one."""
-    return " ".join(unicodedata.normalize("NFKD", text).casefold().translate(_FOLD).split())
+    return " ".join(normalized("NFKD", text).casefold().translate(_FOLD).split())
 
 
 def alphabetical(options: Iterable[str]) -> tuple[str, ...]:

@@ -226,11 +226,13 @@ def _windows(text: str) -> list[str]:
     size = max(MIN_WINDOW, sum(map(len, lines)) / MAX_WINDOWS)
     windows = []
     run: list[str] = []
+    letters = 0
     for line in lines:
         run.append(line)
-        if sum(map(len, run)) >= size:
+        letters += len(line)
+        if letters >= size:
             windows.append("\n".join(run))
-            run = []
+            run, letters = [], 0
     return [*windows, "\n".join(run)] if run else windows
 
 

@@ -8,6 +8,8 @@ numbers, punctuation and invisible characters. What only looks like a formula st
 import re
 import unicodedata
 
+from madrl.normal_form import normalized
+
 MAX_CHARS = 32_000
 """Only this much of a response is read, which bounds the time that one response can take; a response at veRL's usual
 length caps is shorter."""
@@ -41,7 +43,7 @@ _TEXT_IN_FORMULA = re.compile(r"\\(?:text|textrm|mathrm|mbox|operatorname)\s*\{[
 _COMMAND = re.compile(r"\\(?:begin|end)\{[^{}\n]{0,40}\}|\\(?:[a-zA-Z]+\*?|.)")
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
-_FOUR_WORDS = re.compile(r"(?:[^\W\d_]{2,}[ ,]+){3}[^\W\d_]{2,}")
+_FOUR_WORDS = re.compile(r"(?<![^\W\d_])(?:[^\W\d_]{2,}+[ ,]++){3}[^\W\d_]{2}")
 
 _SENTENCE_END = re.compile(r"[.!?:;](?=\s)|[。!?।॥；：]")
 
@@ -73,7 +75,7 @@ def prose(response: str) -> str:
     Compatibility forms are folded first (NFKC), so that full-width or mathematical letters are letters. Takes time
     linear in the length, whatever the text is.
     """
-    text = unicodedata.normalize("NFKC", response[:MAX_CHARS])[:MAX_CHARS]
+    text = normalized("NFKC", response[:MAX_CHARS])[:MAX_CHARS]
     text = _without_formulas(text)
     text = _COMMAND.sub(" ", _TEXT_IN_FORMULA.sub(" ", text))
     text = _ADDRESS.sub(" ", _TAG.sub(" ", text))

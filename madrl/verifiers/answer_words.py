@@ -5,6 +5,8 @@ form a small closed class: yes and no, true and false, even and odd, weekdays, m
 import re
 import unicodedata
 
+from madrl.normal_form import normalized
+
 _SAME = """
     yes, 是, 是的, 对, sí, si, हाँ, हां, oui
     no, 否, 不是, 不, नहीं, non
@@ -43,7 +45,7 @@ _SAME = """
 
 def _folded(text: str) -> str:
     """Words with single spaces between them, without case, accents, width or punctuation; Hindi's signs stay."""
-    decomposed = unicodedata.normalize("NFKD", text).casefold()
+    decomposed = normalized("NFKD", text).casefold()
     kept = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f" and unicodedata.category(c) != "Cf")
     return " ".join(_NO_WORD.sub(" ", kept).split())
 

@@ -82,7 +82,7 @@ _CONJUNCTION = re.compile(
 )
 _MEMBER_OF = re.compile(r"^[a-zA-Z]\s*\\in\b\s*(?=[(\[\]\\])")
 _UNIT = re.compile(r'"[^"\d]*"(?:\s*\^\s*\{?\s*[23]\s*\}?)?')
-_QUOTED_FORMULA = re.compile(r'"\s*([^"]*\d[^"]*?)\s*"')
+_QUOTED_FORMULA = re.compile(r'"(?=[^"]*")\s*([^"]*\d[^"]*?)\s*"')
 _WORDS = re.compile(r"[^\d\\=+*/^_<>{}|\[\]-]*")
 _ALL_QUOTED = re.compile(r'\(?\s*"[^"]*"\s*\)?')
 _SPACES = re.compile(r"(\\[a-zA-Z]+|(?<=[0-9])) +(?=[a-zA-Z0-9])| +")

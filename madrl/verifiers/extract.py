@@ -43,7 +43,7 @@ _TAG = re.compile(r"\{?\s*\.?([^\s{}]*)")
 _NUMBERS = re.compile(r"[-+\d\s.]*")
 _COMMENT = re.compile(r"\s*(?://|/\*|\*|#(?![# ]*[A-Z\d*])|\"\"\"|''')")
 _CODE = re.compile(
-    r"[;{}=]|\w\(|\)\s*:?\s*$|^\s*(?:#\s*include|import|from|package|using|return|else|try|pass)\b|:\s*$|^\s+\S"
+    r"[;{}=]|\w\(|\)\s*+(?::\s*+)?$|^\s*(?:#\s*include|import|from|package|using|return|else|try|pass)\b|:\s*$|^\s+\S"
 )
 _PROSE = re.compile(r"\s*(?:[#>*+-]+\s|\d+[.)]\s|\*\*)?[\"'`*(]*[^\W\d_][\w'’-]*,?(?:\s+\S+){2,}|\s*#{1,6}\s|\s*\*\*")
 

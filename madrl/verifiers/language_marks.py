@@ -1,7 +1,9 @@
 """What speaks for a language in a piece of code: regular expressions, each worth some points of evidence.
 
 They are meant for code without comments and strings (a string may stand as ``""``), and serve as a rough guess on code
-with them. Every repetition that could run past its match is bounded, since a mark is searched at every place.
+with them. A mark is searched at every place, in text that a model chose, and takes time linear in its length: what
+could run past its match is bounded, starts where a line does, or takes the first of several ways and no other
+(``(?>...)``); and of two repetitions that follow each other, none takes what the other could.
 """
 
 import re
@@ -21,7 +23,7 @@ MARKS = {
         r"""
         ^[ \t]*(?:async[ ]+)?def \w+[ ]*\(
         ^[ \t]*(?:if|elif|for|while|with|class|except)\b.*:[ \t]*$
-        ^[ \t]*(?:else|try|finally)[ ]*:|^[ \t]*(?:for \w[\w, ]*[ ]in\b|while\b|if\b|elif\b)[^{}\n]*:[ ]*\S
+        ^[ \t]*(?:else|try|finally)[ ]*:|^[ \t]*(?>for \w[\w, ]*?[ ]in\b|while\b|if\b|elif\b)[^{}\n]*:[ ]*\S
         (?<![\w.])print[ ]*\(|^[ \t]*print[ ]+["\w(]
         (?<![\w.])(?:input|raw_input|range|enumerate|sorted|isinstance|zip)\(
         ^[ \t]*from[ ]+[\w.]+[ ]+import\b
@@ -64,14 +66,14 @@ MARKS = {
         \b(?:public|private|protected)[ ]+(?:static[ ]+|final[ ]+)*\w+[ ]+\w+[ ]*\(
         \bString\b(?:\[\])?
         \b(?:implements|throws|final|@Override|instanceof)\b
-        \bnew[ ]+\w+[ ]*(?:<[\w<>, ]{0,80}>)?[ ]*[(\[]
+        \bnew[ ]+\w+[ ]*+(?:<[\w<>, ]{0,80}>[ ]*+)?[(\[]
         ^[ \t]*package[ ]+[\w.]+;
         """,
     ),
     "go": _weighed(
         r"""
         ^[ \t]*package[ ]+\w+[ \t;]*$
-        ^[ \t]*func[ ]+(?:\(\w+[ ]+[*\w\[\], ]+\)[ ]*)?\w+[ ]*(?:\[[^\]\n]*\])?\(
+        ^[ \t]*func[ ]+(?:\(\w+[ ][*\w\[\], ]+\)[ ]*)?\w+[ ]*(?:\[[^\]\n]*\])?\(
         \bfmt\.[A-Z]\w*\(
         """,
         r"""
@@ -94,7 +96,7 @@ MARKS = {
         \b(?:const|let)[ ]+(?:\w+|\[[^\]\n]{0,200}\]|\{[^}\n]{0,200}\})[ ]*(?:=|;|,|$|of\b)
         \bvar[ ]+\w+[ ]*(?:=|;|,|$)
         =>
-        \bfunction\b[ ]*\*?[ ]*\w*[ ]*\(
+        \bfunction\b[ ]*+(?:\*[ ]*+)?\w*+[ ]*+\(
         [!=]==
         \b(?:parseInt|parseFloat|Number|BigInt|String)\(|\bnew[ ]+(?:Map|Set|Array|Promise)\b|\bMath\.
         \.(?:split|forEach|map|push|join|length|trim|filter|reduce)\b
@@ -115,7 +117,7 @@ _ALL = r"""
     \bfn[ ]+\w+[ ]*[(<]
     \blet[ ]+mut\b
     \b\w+![ ]*[(\[]
-    \bimpl\b.*\{[ ]*$
+    ^(?>.*?\bimpl\b).*\{[ ]*$
     ^[ \t]*using[ ]+System
     \bConsole\.(?:Write|Read|In|Out|Error)
     \bstatic[ ]+(?:async[ ]+)?(?:void|int|Task)[ ]+Main\b
@@ -126,7 +128,7 @@ _ALL = r"""
     \bimport[ ]+(?:Foundation|Glibc|scala\.|kotlin\.|std\.|Data\.|System\.IO)
     \bguard[ ]+let\b|\bif[ ]+let\b
     \bmy[ ]+[$@%(]
-    ^[ \t]*(?:end|fi|done|esac)[ \t]*;?[ \t]*$
+    ^[ \t]*(?:end|fi|done|esac)[ \t]*+(?:;[ \t]*+)?$
     \bthen[ \t]*$
     ^[ \t]*local[ ]+(?:function[ ]+)?\w+
     \bSTDIN\b
@@ -216,14 +218,14 @@ BEYOND_C = _any(
     \busing[ ]+(?:namespace\b|\w+[ ]*=)
     \btemplate[ ]*<
     ^[ \t]*(?:class|namespace)[ ]+\w+
-    \b(?:vector|map|set|pair|queue|stack|priority_queue|string)[ ]*[<&*\w ]*\w
+    \b(?:vector|map|set|pair|queue|stack|priority_queue|string)[<&* ]*\w
     \bauto[ &*]+[\w\[]+[ ]*[=:\]]
     \bnew[ ]+\w
     ^[ \t]*\#[ \t]*include[ \t]*<[\w/+]+(?:\+\+\.h)?>
     ^[ \t]*(?:public|private|protected)[ ]*:
     \w[ ]*&[ ]*\w+[ ]*[,)][^;{]{0,200}\{
     \bfor[ ]*\([^;()]{0,200}[^:]:[^:]
-    \[[&=\w, ]*\][ ]*\([^)]*\)[ ]*(?:->[ ]*\w+[ ]*)?\{
+    \[[&=\w, ]*\][ ]*\([^)]{0,200}\)[ ]*(?:->[ ]*\w+[ ]*)?\{
     """
 )
 """What plain C cannot say, or a header that is one of C++'s own."""

@@ -89,7 +89,7 @@ _ROOT = re.compile(r"\\sqrt\s*(?:(\d+(?:\.\d+)?|[a-zA-Z])|\(\s*([^()]*)\s*\))")
 _TIDY = (
     (re.compile(r"\{,\}"), ","),
     (re.compile(r"\^\s*\{\s*\\circ\s*\}"), r"^\\circ "),
-    (re.compile(r"\\mathbb\s*\{?\s*([A-Z])\s*\}?"), r"\\mathbb{\1}"),
+    (re.compile(r"\\mathbb\s*+(?:\{\s*+)?([A-Z])\s*\}?"), r"\\mathbb{\1}"),
     (re.compile(r"\*\*+"), ""),
     (re.compile(r"\s+"), " "),
 )

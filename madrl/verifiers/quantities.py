@@ -14,7 +14,10 @@ from typing import NamedTuple
 from madrl.verifiers.notation import plain
 
 MAX_EXPONENT = 400
-"""Of a power of ten: beyond it no exact fraction is made."""
+"""Of a power of ten, of words of magnitude together too: beyond it no exact fraction is made."""
+
+MAX_LENGTH = 1000
+"""In characters, of a text that may be a quantity. Python makes no number of more than 4300 digits."""
 
 
 class Quantity(NamedTuple):
@@ -122,8 +125,8 @@ _UNITS = re.compile(
       | \s+[{_LETTER_UNITS}](?!{_LATIN})
       | (?<=/)\s*{_LATIN}{{1,8}}
       | \s*[.'/()-](?=\s|{_LATIN}|"|$|[.)])
-      | (?<=[a-zA-Z"])\s*\^\s*\{{?\s*[23]\s*\}}?
-    )*
+      | (?<=[a-zA-Z"])\s*\^\s*\{{?\s*[23](?:\s*\}})?
+    )*+                         # a unit that two lines take is taken by the first: 2^n ways to read n of them else
     [\s.]*
     """,
     re.VERBOSE,
@@ -140,8 +143,9 @@ def quantity(text: str, decimal_comma: bool = True) -> Quantity | None:
 
 def plain_quantity(text: str, decimal_comma: bool = True) -> Quantity | None:
     """``quantity`` of a text in plain notation (`notation.plain`)."""
-    quoted = _QUOTED_DIGITS.sub(r"\1", text)
-    found = _QUANTITY.fullmatch(quoted)
+    if len(text) > MAX_LENGTH:
+        return None
+    found = _QUANTITY.fullmatch(_QUOTED_DIGITS.sub(r"\1", text))
     if found is None:
         return None
     if not decimal_comma and found["number"] and _DECIMAL_COMMA.fullmatch(found["number"]):
@@ -165,10 +169,14 @@ def plain_quantity(text: str, decimal_comma: bool = True) -> Quantity | None:
     if percent:
         rest = rest[percent.end() :]
         rest = f'"{rest}' if percent[0].count('"') == 1 else rest
+    scale = 1
     while magnitude := _MAGNITUDE.match(rest) or _CHINESE_MAGNITUDE.match(rest):
-        value *= _MAGNITUDES.get(magnitude[1]) or _CHINESE_MAGNITUDES[magnitude[1]]
+        scale *= _MAGNITUDES.get(magnitude[1]) or _CHINESE_MAGNITUDES[magnitude[1]]
+        if scale > 10**MAX_EXPONENT:
+            return None
         opened = magnitude[0].count('"') == 1
         rest = f'"{rest[magnitude.end() :]}' if opened else rest[magnitude.end() :]
+    value *= scale
     if not _UNITS.fullmatch(rest):
         return None
     minus = (found["sign"] == "-") != (found["inner_sign"] == "-")

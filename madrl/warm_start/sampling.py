@@ -7,11 +7,11 @@ before it, so that a call which resumes asks what the one that was stopped would
 
 import math
 import random
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from madrl import normal_form
 from madrl.errors import MadrlError
 from madrl.generation.generate import Responses, Sampling
 from madrl.generation.progress import progress
@@ -76,7 +76,7 @@ class Harvest:
 
 def normalized(text: str) -> str:
     """The text as it counts for being there already: letters' and digits' forms, case and white space are the same."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(normal_form.normalized("NFKC", text).casefold().split())
 
 
 def harvests_of(lines: Sequence[Record], categories: Sequence[str], max_prompt_tokens: int) -> dict[str, Harvest]:

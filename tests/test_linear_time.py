@@ -1,0 +1,185 @@
+"""Whatever text a model writes, what reads it takes time linear in its length.
+
+A reader gets texts that are made to be slow for its own regular expressions (pumping), and texts that were slow once,
+each long enough that quadratic time would be minutes. It reads in a process of its own, under a limit in CPU time that
+is a hundred times and more what it takes.
+"""
+
+import multiprocessing
+import re
+import signal
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+from pumping import Attack, attacks, patterns_in, read_all
+
+LENGTH = 100_000
+
+
+class Reader(NamedTuple):
+    """Something that reads what a model wrote."""
+
+    read: Callable[[str], object]
+    patterns: tuple[object, ...]
+    """Where its regular expressions are."""
+    slow_once: tuple[Attack, ...] = ()
+
+
+def _java() -> Reader:
+    from sandbox import languages
+
+    slow = (
+        Attack("", "/* ", ""), Attack("", r"\"", ""), Attack("", '"""\\', ""), Attack("", '"""\\\n', "\\"),
+        Attack("", "'\\a", ""), Attack("", "@a(", ""), Attack("@a(", "()", ""), Attack("public ", "abstract ", ""),
+        Attack("public", " ", "x"), Attack("", "@a( () ", ""),
+    )  # fmt: skip
+    return Reader(languages.SOURCE_NAMES["java"], (languages,), slow)
+
+
+def _javascript() -> Reader:
+    from sandbox import languages
+
+    slow = (Attack("", "\n", ""), Attack("", " \n", ""), Attack("", " ", ""), Attack("import", "\n", "\0"))
+    return Reader(languages.SOURCE_NAMES["javascript"], (languages,), slow)
+
+
+def _checker() -> Reader:
+    from sandbox import checkers
+
+    def compare(text: str) -> object:
+        return checkers.compare("tokens", text.encode(), b"1.5e3 " + text[:-1].encode() + b"\0", 1e-6, 1e-6)
+
+    return Reader(compare, (checkers,), (Attack("", "1", "."), Attack("1.5e3 ", "1", "."), Attack("", "1e9999 ", "")))
+
+
+def _program() -> Reader:
+    from madrl.verifiers import extract
+
+    slow = (
+        Attack("Hello there my friend )", " ", "x"),
+        Attack("Hello there my friend ", ":", ""),
+        Attack("", "```\n", ""),
+        Attack("", "~~~ a\nx = 1\n", ""),
+        Attack("", " ", "x"),
+        Attack("", "x = 1\nAnd so we go on\n", ""),
+    )
+    return Reader(extract.last_program, (extract,), slow)
+
+
+def _marks() -> Reader:
+    from madrl.verifiers import language_marks
+
+    found = list(patterns_in(language_marks))
+
+    def search(code: str) -> None:
+        for mark in found:
+            mark.search(code)
+
+    slow = (
+        Attack("for a", " in", "\n"), Attack("new x", " ", "y"), Attack("func (a", " ", "!"), Attack("vector", " ", "!"),
+        Attack("function", " ", "x y"), Attack("", "impl ", ""), Attack("", "[](", ""), Attack("", "[](", ")"),
+        Attack("end", "\t", "x"), Attack("", "static ", "x"), Attack("a:b", "[]", "!"),
+    )  # fmt: skip
+    return Reader(search, (), slow)
+
+
+def _answer() -> Reader:
+    from madrl.verifiers import answer_text
+
+    slow = (
+        Attack(r"#### \mathbb", " ", "!\nx"),
+        Attack("#### 5", "万", "\nx"),
+        Attack("", r"\boxed{", ""),
+        Attack("", r"\boxed{}", ""),
+        Attack("", "the answer ", ""),
+        Attack("so\n", "1", ""),
+    )
+    return Reader(answer_text.answer_in, (answer_text,), slow)
+
+
+def _comparison() -> Reader:
+    from madrl.verifiers import answer_words, equivalence, notation, quantities
+
+    def decide(answer: str) -> None:
+        equivalence.decide("(1,2)", answer)
+        quantities.quantity(answer[: quantities.MAX_LENGTH // 2])
+
+    slow = (
+        Attack("5", "/ abc", "="), Attack("5", " lbs", " +"), Attack("5", ". ", "x"), Attack("“", "1", ""),
+        Attack(r"\mathbb", " ", "!"), Attack(r"\frac{", " ", "{}}"), Attack("5", "万", ""), Attack("0", "万", ""),
+        Attack("", r"\frac{", ""), Attack("", "“", "1"), Attack("a", "\u0301\u0316", ""), Attack("1", ",22", ""),
+    )  # fmt: skip
+    return Reader(decide, (notation, quantities, equivalence, answer_words), slow)
+
+
+def _prose() -> Reader:
+    from madrl.classifiers import prose
+
+    prose.MAX_CHARS = LENGTH * 2  # what bounds the time of one response must not be what hides how it grows
+    slow = (
+        Attack(r"\[", "a", r"\]"), Attack(r"\[", "aa,", r"\]"), Attack("", "$a", ""), Attack("", "`a", ""),
+        Attack("", "<a", ""), Attack("a", "\u0301\u0316", ""), Attack("", r"\boxed{", ""), Attack("", r"\[", ""),
+        Attack("", "\n```", ""), Attack("", "\\begin{align}", ""),
+    )  # fmt: skip
+    return Reader(prose.prose, (prose,), slow)
+
+
+def _language() -> Reader:
+    from madrl.classifiers import language
+    from madrl.rollout import Rollout
+
+    def classify(text: str) -> object:
+        return language.classify_language(Rollout(text, ""))
+
+    language.MAX_CHARS = LENGTH * 2
+    words = [f"{a}{b}" for a in "abcdefghijklmnopqrstuvwxyz" for b in "abcdefghijklmnopqrstuvwxyz"]
+    lines = "".join(f"{one}{two}\n" for one in words for two in words[::4])
+    return Reader(classify, (language,), (Attack("", lines, ""), Attack("the answer is ", "es ist ", "")))
+
+
+def _choice() -> Reader:
+    from madrl.classifiers import choice
+    from madrl.rollout import Rollout
+
+    truth = choice.choice_ground_truth(["a", "aa", "a a", "b", "b a"])
+
+    def classify(text: str) -> object:
+        return choice.classify_choice(Rollout(text, truth))
+
+    slow = (Attack("a", "\u0301\u0316", ""), Attack("", "a ", ""), Attack("", "\u0301", ""), Attack("", "ﷺ", ""))
+    return Reader(classify, (), slow)
+
+
+READERS = {
+    "java source": _java,
+    "javascript source": _javascript,
+    "output": _checker,
+    "program": _program,
+    "marks": _marks,
+    "answer": _answer,
+    "comparison": _comparison,
+    "prose": _prose,
+    "language": _language,
+    "choice": _choice,
+}
+
+
+def _read(name: str) -> None:
+    reader = READERS[name]()
+    found = sorted({attack for part in reader.patterns for pattern in patterns_in(part) for attack in attacks(pattern)})
+    read_all(reader.read, [*reader.slow_once, *found], LENGTH)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_no_text_is_slow_to_read(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    child = multiprocessing.get_context("spawn").Process(target=_read, args=(name,))
+    child.start()
+    child.join()
+    last = capfd.readouterr().out.splitlines()[-1:]
+    assert child.exitcode == 0, f"{signal.Signals(-(child.exitcode or 0)).name} at {last}"
+
+
+def test_a_regular_expression_that_takes_quadratic_time_gets_a_text_that_shows_it() -> None:
+    assert Attack(")", " ", "\0") in attacks(re.compile(r"\)\s*:?\s*$"))
+    assert Attack("", "/*\t", "") in attacks(re.compile(r"/\*.*?\*/"))
