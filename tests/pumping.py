@@ -133,11 +133,11 @@ def _is_in(op: Any, argument: Any, character: str, flags: int) -> bool:
     for kind, value in argument:
         if kind is _constants.NEGATE:
             wanted = False
-        elif kind is _constants.LITERAL and character == chr(value):
-            return wanted
-        elif kind is _constants.RANGE and value[0] <= ord(character) <= value[1]:
-            return wanted
-        elif kind is _constants.CATEGORY and _in_category(value, character):
+        elif (
+            (kind is _constants.LITERAL and character == chr(value))
+            or (kind is _constants.RANGE and value[0] <= ord(character) <= value[1])
+            or (kind is _constants.CATEGORY and _in_category(value, character))
+        ):
             return wanted
     return not wanted
 

@@ -18,6 +18,7 @@ from typing import Any
 import ray
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir, initialize_config_module
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from hydra.utils import get_class
 from omegaconf import DictConfig, OmegaConf, open_dict
@@ -29,6 +30,7 @@ import madrl
 from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
 from madrl.settings import Settings
+from madrl.trainer.verl_settings import refusals
 from madrl.verifiers import load_verifier
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
@@ -51,7 +53,7 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base=None):
-            config = hydra_compose("train", overrides=list(overrides))
+            config = hydra_compose("train", overrides=_replacing_targets(overrides))
         missing = [key for node in ("paths", "madrl", "size") for key in sorted(OmegaConf.missing_keys(config[node]))]
         if missing:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
@@ -64,11 +66,23 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     return config
 
 
+def _replacing_targets(overrides: Sequence[str]) -> list[str]:
+    """The overrides, with the target unset before each that sets it to a mapping: Hydra would merge the two."""
+    parsed = OverridesParser.create().parse_overrides(list(overrides))
+    expanded = []
+    for text, override in zip(overrides, parsed, strict=True):
+        if override.key_or_group == "madrl.target" and isinstance(override.value(), dict):
+            expanded.append("madrl.target=null")
+        expanded.append(text)
+    return expanded
+
+
 @functools.cache
-def verl_config() -> DictConfig:
-    """veRL's own ppo_trainer config, untouched: a reference to compare with, not to be changed."""
+def verl_config(engine: str = "dp") -> DictConfig:
+    """veRL's own ppo_trainer config with that training engine (veRL's ``model_engine``), untouched: a reference to
+    compare with, not to be changed."""
     with initialize_config_module("verl.trainer.config", version_base=None):
-        return hydra_compose("ppo_trainer")
+        return hydra_compose("ppo_trainer", overrides=[f"model_engine={engine}"])
 
 
 def _make_absolute(config: DictConfig) -> None:
@@ -78,11 +92,14 @@ def _make_absolute(config: DictConfig) -> None:
 
 
 def check_keys(config: DictConfig) -> None:
-    """Every key outside OWN_NODES stands in veRL's config, in the dataclass that veRL builds from the node, or in a
-    node that veRL leaves free; MadrlError otherwise."""
+    """Every key outside OWN_NODES stands in veRL's config for the run's training engine, in the dataclass that veRL
+    builds from the node, or in a node that veRL leaves free; MadrlError otherwise."""
+    if config.trainer.device == "cpu" and config.model_engine != "dp":
+        raise MadrlError(f"model_engine={config.model_engine!r} on a CPU: only dp, which is FSDP2, trains there")
+    reference = verl_config(config.model_engine)
     for key, node in config.items():
         if key not in OWN_NODES:
-            check_node(str(key), node, verl_config().get(key), known=key in verl_config())
+            check_node(str(key), node, reference.get(key), known=key in reference)
 
 
 def check_node(path: str, node: Any, reference: Any, known: bool) -> None:
@@ -121,7 +138,13 @@ def check_values(config: DictConfig) -> None:
     settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
     load_classifier(settings.classifier)
     load_verifier(settings.verifier)
-    for key in ("seed", "trainer.total_training_steps", "data.train_batch_size", "actor_rollout_ref.rollout.n"):
+    for key in (
+        "seed",
+        "trainer.total_training_steps",
+        "data.train_batch_size",
+        "actor_rollout_ref.actor.ppo_mini_batch_size",
+        "actor_rollout_ref.rollout.n",
+    ):
         value = OmegaConf.select(config, key)
         if isinstance(value, bool) or not isinstance(value, int) or value < (key != "seed"):
             raise MadrlError(f"{key}={value!r} is not a whole number above 0")
@@ -129,24 +152,9 @@ def check_values(config: DictConfig) -> None:
         raise MadrlError(
             f"trainer.logger={list(config.trainer.logger)}: keep 'file' in it, progress is read from there"
         )
-    if not config.trainer.use_v1:
-        raise MadrlError("trainer.use_v1=False: group rewards need veRL's v1 trainer; the old one ignores the plug-ins")
-    if config.trainer.v1.trainer_mode != "sync":
-        raise MadrlError(
-            f"trainer.v1.trainer_mode={config.trainer.v1.trainer_mode!r}: only 'sync' is supported; any other name "
-            "silently selects veRL's asynchronous replay buffer"
-        )
-    rollout = config.actor_rollout_ref.rollout
-    if rollout.full_determinism:
-        raise MadrlError(
-            "actor_rollout_ref.rollout.full_determinism=True gives every request the same seed, which turns a whole "
-            "group into one response: leave it off; runs are seeded per session already"
-        )
-    if config.trainer.device == "cpu" and rollout.enable_chunked_prefill:
-        raise MadrlError(
-            "actor_rollout_ref.rollout.enable_chunked_prefill=True on a CPU: vLLM cannot rewind a CPU random "
-            "generator and dies on the first half-prefilled prompt; set it to False"
-        )
+    refused = next(refusals(config), None)
+    if refused is not None:
+        raise MadrlError(refused)
     _check_group_filter(config)
     legacy = [key for key in ("custom_reward_function", "reward_model", "sandbox_fusion") if _is_set(config.get(key))]
     if legacy:
@@ -154,7 +162,7 @@ def check_values(config: DictConfig) -> None:
     try:
         with open_dict(config), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
             validate_config(config, need_reference_policy(config), need_critic(config))
-        for node in (rollout, config.algorithm):
+        for node in (config.actor_rollout_ref.rollout, config.algorithm):
             omega_conf_to_dataclass(node)
     except (AssertionError, ValueError, TypeError, HydraException) as error:
         raise MadrlError(f"veRL rejects the config: {' '.join(str(error).split())}") from error

@@ -1,5 +1,7 @@
 """What is refused before a run starts, each with one line that names the value."""
 
+from pathlib import Path
+
 import pytest
 from omegaconf import OmegaConf
 
@@ -46,6 +48,10 @@ REFUSED: list[tuple[list[str], str]] = [
     (["profile=huge"], "huge"),
     (["task=unheard_of"], "unheard_of"),
     (["actor_rollout_ref.actor.loss_agg_mode=nonsense"], "veRL rejects the config"),
+    (["actor_rollout_ref.actor.ppo_mini_batch_size=0"], "ppo_mini_batch_size=0 is not a whole number"),
+    (["model_engine=fdsp"], "Available options in 'model_engine': dp megatron torchtitan veomni"),
+    (["model_engine=megatron", "+actor_rollout_ref.actor.fsdp_config.seed=1"], "actor_rollout_ref.actor.fsdp_config"),
+    (["+actor_rollout_ref.actor.megatron.seed=1"], "actor_rollout_ref.actor.megatron"),
 ]
 
 
@@ -117,3 +123,48 @@ def test_what_verl_drops_beside_a_sampler_reaches_ours() -> None:
     assert options.filter_groups.max_inflight_gen_batches == 3
     assert options.sync_refill_failed_groups
     assert options.train_batch_size == compose(RUN).data.train_batch_size
+
+
+ENGINES = {"dp": "fsdp2", "megatron": "megatron", "veomni": "veomni", "torchtitan": "torchtitan"}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_training_engine_of_verl_has_its_own_config_and_the_run_s_seed(engine: str) -> None:
+    config = compose([*RUN, f"model_engine={engine}", "seed=7"])
+    node = "fsdp_config" if engine == "dp" else engine
+    for part in (config.actor_rollout_ref.actor, config.actor_rollout_ref.ref):
+        assert part.strategy == ENGINES[engine]
+        assert part[node].seed == 7
+        assert ("fsdp_config" in part) == (engine == "dp")
+
+
+def test_only_verl_s_data_parallel_engine_trains_on_a_cpu() -> None:
+    with pytest.raises(MadrlError, match="model_engine='megatron' on a CPU: only dp"):
+        compose([*TINY, "model_engine=megatron"])
+
+
+@pytest.mark.parametrize("prefix", ["", "+", "++"])
+def test_the_last_target_replaces_an_earlier_mapping(prefix: str) -> None:
+    config = compose([*RUN, "madrl.target={rank_1: 3, rank_5: 1}", f"{prefix}madrl.target={{rank_2: 1}}"])
+    assert config.madrl.target == {"rank_2": 1}
+    assert config.trainer.v1.sampler.sampler_kwargs.madrl.target == {"rank_2": 1}
+
+
+def test_a_target_replaces_the_mapping_of_a_task(tmp_path: Path) -> None:
+    task = tmp_path / "task" / "mine.yaml"
+    task.parent.mkdir()
+    lines = ["# @package _global_", "defaults: [synthetic_closed, _self_]", "madrl: {target: {rank_1: 3, rank_5: 1}}"]
+    task.write_text("\n".join(lines), encoding="utf-8")
+    mine = ["task=mine", *RUN[1:], f"hydra.searchpath=[pkg://verl.trainer.config,file://{tmp_path}]"]
+    assert compose(mine).madrl.target == {"rank_1": 3, "rank_5": 1}
+    assert compose([*mine, "madrl.target={rank_2: 1}"]).madrl.target == {"rank_2": 1}
+
+
+def test_a_weight_can_be_changed_within_a_target() -> None:
+    config = compose([*RUN, "madrl.target={rank_1: 3, rank_5: 1}", "madrl.target.rank_5=2"])
+    assert config.madrl.target == {"rank_1": 3, "rank_5": 2}
+
+
+def test_the_last_categories_replace_the_task_s() -> None:
+    config = compose([*RUN, "madrl.categories=[a,b,c]", "madrl.categories=[d,e,f]"])
+    assert config.madrl.categories == ["d", "e", "f"]
