@@ -98,3 +98,13 @@ def test_one_seed_sets_every_seed_of_verl() -> None:
 def test_a_user_defined_target_reaches_the_sampler_as_well() -> None:
     config = compose([*RUN, "madrl.target={rank_1: 3, rank_5: 1}"])
     assert config.trainer.v1.sampler.sampler_kwargs.madrl.target == {"rank_1": 3, "rank_5": 1}
+
+
+@pytest.mark.parametrize(("task", "samples"), [("synthetic_closed", 32), ("synthetic_open", 32), ("gsm8k", 4)])
+def test_a_prompt_has_as_many_responses_in_validation_and_holdout_on_gpus_as_in_the_paper(
+    task: str, samples: int
+) -> None:
+    # The holdout is sampled with the same key (madrl.generation.holdout).
+    config = compose([f"task={task}", "trainer.experiment_name=x", "paths.model=m"])
+    assert config.actor_rollout_ref.rollout.val_kwargs.n == samples
+    assert config.trainer.v1.sampler.sampler_kwargs.val_group_size == samples
