@@ -1,6 +1,5 @@
 """From dumps to numbers: a row for each split at each evaluated step of a run, or of a user's file of responses."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from omegaconf import OmegaConf
 
 from madrl.errors import MadrlError
 from madrl.evaluation.samples import score_samples
-from madrl.files import read_jsonl, replacing
+from madrl.files import read_jsonl
 from madrl.frequency import category_indices
 from madrl.response_file import read_responses
 from madrl.reward import RewardConfig
@@ -30,7 +29,7 @@ def run_settings(run: RunFolder) -> Settings:
 
 
 def evaluate_run(root: str) -> dict[str, Any]:
-    """Score every validation and holdout dump of a run, write RUN/metrics.json and return what it holds.
+    """Score every validation and holdout dump of a run: what ``madrl evaluate`` writes as metrics.json.
 
     Raises MadrlError when the folder holds no run, or the run has no dumps yet.
     """
@@ -47,19 +46,17 @@ def evaluate_run(root: str) -> dict[str, Any]:
         raise MadrlError(
             f"{run.root} has no validation dumps yet: run it with trainer.val_before_train or test_freq set"
         )
-    result = {
+    return {
         "run": run.root.resolve().name,  # also of "."
         "divergence": settings.reward.divergence,
         "form": settings.reward.form,
         **_yardstick(settings.categories, settings.target, settings.reward.epsilon),
         "evaluations": rows,
     }
-    _write(run.evaluation, result)
-    return result
 
 
-def evaluate_file(path: Path, output: Path, categories: Sequence[str], target: NDArray[np.float64]) -> dict[str, Any]:
-    """Score a file of responses that belong to no run, write ``output`` and return what it holds.
+def evaluate_file(path: Path, categories: Sequence[str], target: NDArray[np.float64]) -> dict[str, Any]:
+    """Score a file of responses that belong to no run, as ``evaluate_run`` does a run's.
 
     A line is one response, an object with at least
 
@@ -87,7 +84,7 @@ def evaluate_file(path: Path, output: Path, categories: Sequence[str], target: N
 
     samples = list(read_responses(path, check))
     epsilon = RewardConfig().epsilon
-    result = {
+    return {
         "file": path.name,
         **_yardstick(categories, target, epsilon),
         "evaluations": [
@@ -95,8 +92,6 @@ def evaluate_file(path: Path, output: Path, categories: Sequence[str], target: N
             for split, of_split in sorted(_by_split(samples, path.stem).items())
         ],
     }
-    _write(output, result)
-    return result
 
 
 def _by_split(samples: Iterable[dict[str, Any]], otherwise: str) -> dict[str, list[dict[str, Any]]]:
@@ -109,11 +104,6 @@ def _by_split(samples: Iterable[dict[str, Any]], otherwise: str) -> dict[str, li
 def _yardstick(categories: Sequence[str], target: NDArray[np.float64], epsilon: float) -> dict[str, Any]:
     """What the rows are measured against."""
     return {"target": {name: float(p) for name, p in zip(categories, target, strict=True)}, "epsilon": epsilon}
-
-
-def _write(path: Path, result: Mapping[str, Any]) -> None:
-    with replacing(path) as unfinished:
-        unfinished.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _check_row(row: Mapping[str, Any], categories: Sequence[str]) -> None:
