@@ -12,7 +12,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -201,26 +202,34 @@ def _evaluate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN|IN.jsonl", help="folder of a run; or responses: group, category, correct")
     parser.add_argument("--categories", metavar="A,B,C", help="of IN.jsonl, in order; a run has its own")
     parser.add_argument("--target", help="of IN.jsonl: a name as in floor, or JSON weights; a run has its own")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, help="gets the numbers and figures (RUN, or the folder of IN.jsonl)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object in place of the tables")
 
 
 def _evaluate(args: argparse.Namespace) -> None:
     from rich.console import Console
 
     from madrl.evaluation.report import report_file, report_run
-    from madrl.evaluation.tables import category_table, divergence_table, evaluation_table
+    from madrl.evaluation.tables import category_table, divergence_table, evaluation_table, per_prompt_table
     from madrl.targets import resolve_target
 
     if Path(args.run).is_dir():
         if args.categories or args.target:
             raise MadrlError(f"{args.run} is a run and has its own categories and target: leave both options out")
-        report = report_run(args.run)
+        report = report_run(args.run, args.output)
     else:
         if not (args.categories and args.target):
             raise MadrlError(f"{args.run} is no run folder: responses in a file need --categories and --target")
         categories = _category_names(args.categories)
-        report = report_file(args.run, categories, resolve_target(_target_spec(args.target), categories))
+        target = resolve_target(_target_spec(args.target), categories)
+        report = report_file(args.run, categories, target, args.output)
+    if args.json:
+        print(json.dumps(report.evaluation | {"files": [str(path) for path in report.files]}, allow_nan=False))
+        return
     console = Console()
-    for table in (evaluation_table, divergence_table, category_table):
+    for table in (evaluation_table, per_prompt_table, divergence_table, category_table):
         console.print(table(report.evaluation))
     for path in report.files:
         print(path)
@@ -377,19 +386,37 @@ def _grid(args: argparse.Namespace) -> None:
 
 
 def _doctor_options(parser: argparse.ArgumentParser) -> None:
-    pass
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _doctor(args: argparse.Namespace) -> None:
     from madrl.doctor import run_checks
 
-    checks = run_checks()
-    for check in checks:
-        mark = {True: "ok  ", False: "BAD ", None: "--  "}[check.ok]
-        print(f"{mark}{check.name:15} {check.detail}" + (f"\n    remedy: {check.remedy}" if check.remedy else ""))
+    with _only_our_stdout():
+        checks = run_checks()
     bad = [check.name for check in checks if check.ok is False]
+    if args.json:
+        print(json.dumps({"ready": not bad, "checks": [check._asdict() for check in checks]}))
+    else:
+        for check in checks:
+            mark = {True: "ok  ", False: "BAD ", None: "--  "}[check.ok]
+            print(f"{mark}{check.name:15} {check.detail}" + (f"\n    remedy: {check.remedy}" if check.remedy else ""))
     if bad:
         raise MadrlError(f"not ready to train: {', '.join(bad)}")
+
+
+@contextmanager
+def _only_our_stdout() -> Iterator[None]:
+    """What the libraries say meanwhile goes to stderr, whether they print it from Python or from below."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 COMMANDS: dict[str, Command] = {

@@ -7,8 +7,8 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,28 @@ def replacing(path: str | Path) -> Iterator[Path]:
         if unfinished.is_dir():
             shutil.rmtree(unfinished)
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_all(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """``replacing`` for several files that belong together: none of them appears before all are written."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(replacing(path)) for path in paths]
+
+
+@contextmanager
+def making(folder: Path) -> Iterator[None]:
+    """Make ``folder`` and what is missing above it; what was made is removed again when the block raises, if it is
+    empty."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        for path in made:
+            with suppress(OSError):
+                path.rmdir()
+        raise
 
 
 @contextmanager

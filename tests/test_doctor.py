@@ -1,5 +1,6 @@
 """`madrl doctor` proves that the plug-ins are live, and says so when they are not."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,8 +10,8 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-def doctor(**variables: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "madrl.cli", "doctor"]
+def doctor(*options: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "madrl.cli", "doctor", *options]
     return subprocess.run(command, env=os.environ | variables, capture_output=True, text=True, check=False)
 
 
@@ -40,3 +41,26 @@ def test_a_sandbox_that_the_environment_promises_must_be_there() -> None:
     assert "BAD sandbox" in done.stdout
     assert "no service at http://127.0.0.1:9" in done.stdout
     assert "python -m sandbox" in done.stdout
+
+
+def test_json_is_one_object_on_stdout_whatever_the_libraries_print() -> None:
+    done = doctor("--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert found["ready"] is True
+    assert {"python", "verl", "config", "group reward", "disk"} <= {check["name"] for check in found["checks"]}
+    assert set(found["checks"][0]) == {"name", "ok", "detail", "remedy"}
+
+
+def test_json_is_printed_also_when_something_is_bad_and_the_exit_code_is_the_same(tmp_path: os.PathLike[str]) -> None:
+    with open(os.path.join(tmp_path, "torch.py"), "w") as file:  # noqa: PTH118, PTH123
+        file.write("import os\nprint('loading')\nos.system('echo from below')\nraise ImportError('libtorch.so')")
+    done = doctor("--json", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2
+    found = json.loads(done.stdout)
+    assert found["ready"] is False
+    bad = next(check for check in found["checks"] if check["ok"] is False)
+    assert "libtorch.so" in bad["detail"]
+    assert bad["remedy"] == "bash recipes/install.sh, then run this again"
+    assert f"madrl: error: not ready to train: {bad['name']}" in done.stderr
+    assert "from below" in done.stderr

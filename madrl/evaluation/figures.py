@@ -1,12 +1,12 @@
 """Figures: where the category shares went over training, and what the evaluated responses show, with its error."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from madrl.evaluation.metrics import jsd_floor
+from madrl.evaluation.metrics import jsd_per_prompt_floor
 from madrl.evaluation.tables import first_and_last, label, title
-from madrl.files import replacing
 from madrl.settings import Settings
 
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -14,12 +14,13 @@ COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0
 
 
 def training_figure(
-    history: Mapping[int, Mapping[str, float]], settings: Settings, batch_responses: int, title: str, path: Path
+    history: Mapping[int, Mapping[str, float]], settings: Settings, prompts: int, group: int, title: str, path: Path
 ) -> None:
-    """Two panels over training steps, as a PNG: shares against the target, and JSD against its estimator floor.
+    """Two panels over training steps, as a PNG to ``path``: shares against the target, and the JSD, of the pooled batch
+    and as the mean of single prompts, each against its own floor (mean to 95th percentile).
 
-    ``history`` is ``RunFolder.history()``; ``batch_responses`` is the number of responses behind each step's shares,
-    at which the floor is drawn (mean and 95th percentile).
+    ``history`` is ``RunFolder.history()``; behind each step of it are ``prompts`` times ``group`` responses, and the
+    floors are those at as many on-support ones.
     """
     import matplotlib
 
@@ -37,21 +38,29 @@ def training_figure(
     left.set_title("Category shares (dashes: target)", loc="left", fontsize=11)
     left.legend(frameon=False, fontsize=9)
 
-    right.plot(steps, [history[s]["mad/jsd"] for s in steps], color=COLORS[0], linewidth=1.8, label="JSD to target")
-    floor = jsd_floor(settings.target, batch_responses)
-    right.axhspan(floor.mean, floor.p95, color="0.85", label=f"floor at {batch_responses} samples: mean to p95")
+    drawn = (
+        ("mad/jsd_per_prompt", "JSD, mean of single prompts", group, (group,) * prompts, COLORS[2]),
+        ("mad/jsd", "JSD, pooled batch", prompts * group, (prompts * group,), COLORS[0]),
+    )
+    for metric, name, n, _, color in drawn:
+        values = [history[step].get(metric, math.nan) for step in steps]
+        right.plot(steps, values, color=color, linewidth=1.8, label=f"{name}, n = {n}")
     off = [max(history[s]["mad/off_support_rate"], 0.0) for s in steps]
     right.plot(steps, off, color=COLORS[5], linewidth=1.2, linestyle=":", label="off-support rate")
+    for _, _, n, counts, color in drawn:
+        floor = jsd_per_prompt_floor(settings.target, counts)  # of the pool as of a single prompt
+        label = f"floor at n = {n}: mean to p95"
+        right.axhspan(floor.mean, floor.p95, color=color, alpha=0.22, linewidth=0, label=label)
     right.set_yscale("symlog", linthresh=1e-3, linscale=0.5)
     right.set(xlabel="training step", ylabel="nats (JSD), share (off-support)", ylim=(0, 1.0))
     right.set_title("Distance to the target", loc="left", fontsize=11)
-    right.legend(frameon=False, fontsize=9)
+    # Below the panel, where no curve can reach it.
+    right.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
         axes.set_xlim(left=min(steps, default=0), right=max(steps, default=1))
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-    with replacing(path) as unfinished:
-        figure.savefig(unfinished, format="png", dpi=130)
+    figure.savefig(path, format="png", dpi=130)
     plt.close(figure)
 
 
@@ -82,8 +91,7 @@ def evaluation_figure(result: Mapping[str, Any], path: Path) -> None:
         axes.set_title(split, loc="left", fontsize=11)
     _draw_jsd(figure.add_subplot(grid[:, 1]), rows, colors)
     figure.suptitle(title(result), x=0.01, ha="left", fontsize=12, fontweight="bold")
-    with replacing(path) as unfinished:
-        figure.savefig(unfinished, format="png", dpi=130)
+    figure.savefig(path, format="png", dpi=130)
     plt.close(figure)
 
 

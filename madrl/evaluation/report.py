@@ -1,9 +1,10 @@
 """Everything that `madrl evaluate` leaves: in a run's folder metrics.json, evaluation.png, training.png and
-summary.json; beside a file of responses FILE.metrics.json and FILE.evaluation.png."""
+summary.json; beside a file of responses FILE.metrics.json and FILE.evaluation.png; or the same in another folder."""
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,13 +15,13 @@ from omegaconf import OmegaConf
 from madrl.evaluation.figures import evaluation_figure, training_figure
 from madrl.evaluation.score import before_and_after, evaluate_file, evaluate_run, run_settings
 from madrl.evaluation.tables import title
-from madrl.files import read_jsonl, replacing
+from madrl.files import making, read_jsonl, replacing_all
 from madrl.records import writable
 from madrl.run_folder import RunFolder
 
 SUMMARY_FIELDS = (
     *("step", "samples", "jsd", "jsd_interval", "floor", "floor_p95", "resolved", "per_prompt"),
-    *("off_support", "unjudged", "pass@1", "pass@1_interval", "by_category"),
+    *("jsd_per_prompt", "off_support", "off_support_interval", "unjudged", "pass@1", "pass@1_interval", "by_category"),
 )
 
 
@@ -31,35 +32,61 @@ class Report(NamedTuple):
     files: list[Path]
 
 
-def report_run(root: str) -> Report:
-    """Evaluate the run and write its files. Raises MadrlError when the folder holds no run, or one without dumps."""
-    run = RunFolder(root)
+def report_run(root: str, output: Path | None = None) -> Report:
+    """Evaluate the run and write its files into ``output``, by default its own folder: all of them or none.
+
+    Raises MadrlError when ``root`` holds no run, or one without dumps, and where a file cannot be written."""
+    run, out = RunFolder(root), RunFolder(output or root)
     evaluation = evaluate_run(root)
-    figure = run.evaluation_figure
-    evaluation_figure(evaluation, figure)
-    files = [run.evaluation, figure]
-    history = run.history()
-    if any("mad/jsd" in metrics for metrics in history.values()):
-        config: Any = OmegaConf.load(run.config)
-        batch = int(config.data.train_batch_size) * int(config.actor_rollout_ref.rollout.n)
-        training_figure(history, run_settings(run), batch, title(evaluation), run.figure)
-        files.append(run.figure)
     summary = summarize(run, evaluation)
+    history = run.history()
+
+    def draw_training(path: Path) -> None:
+        config: Any = OmegaConf.load(run.config)
+        prompts, group = config.data.train_batch_size, config.actor_rollout_ref.rollout.n
+        training_figure(history, run_settings(run), int(prompts), int(group), title(evaluation), path)
+
+    files: dict[Path, Callable[[Path], None]] = {
+        out.evaluation: partial(_write_json, evaluation),
+        out.evaluation_figure: partial(evaluation_figure, evaluation),
+    }
+    if any("mad/jsd" in metrics for metrics in history.values()):
+        files[out.figure] = draw_training
     if summary is not None:
-        with replacing(run.summary) as unfinished:
-            unfinished.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-        files.append(run.summary)
-    return Report(evaluation, files)
+        files[out.summary] = partial(_write_json, summary)
+    return Report(evaluation, _written(files))
 
 
-def report_file(path: str, categories: Sequence[str], target: NDArray[np.float64]) -> Report:
-    """Evaluate a file of responses (``score.evaluate_file``) and write FILE.metrics.json and FILE.evaluation.png beside
-    it, without FILE's own ending. Raises MadrlError for a bad line, OSError for a file that cannot be read."""
+def report_file(
+    path: str, categories: Sequence[str], target: NDArray[np.float64], output: Path | None = None
+) -> Report:
+    """Evaluate a file of responses (``score.evaluate_file``) and write FILE.metrics.json and FILE.evaluation.png,
+    without FILE's own ending, into ``output``, by default beside it: both or none.
+
+    Raises MadrlError for a bad line and where a file cannot be written, OSError for a file that cannot be read."""
     source = Path(path)
-    numbers, figure = (writable(source.with_suffix(ending)) for ending in (".metrics.json", ".evaluation.png"))
-    evaluation = evaluate_file(source, numbers, categories, target)
-    evaluation_figure(evaluation, figure)
-    return Report(evaluation, [numbers, figure])
+    evaluation = evaluate_file(source, categories, target)
+    place = (output or source.parent) / source.name
+    files: dict[Path, Callable[[Path], None]] = {
+        place.with_suffix(".metrics.json"): partial(_write_json, evaluation),
+        place.with_suffix(".evaluation.png"): partial(evaluation_figure, evaluation),
+    }
+    return Report(evaluation, _written(files))
+
+
+def _written(files: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
+    """Write all files or, when one cannot be written, none."""
+    (folder,) = {path.parent for path in files}
+    with making(folder):
+        places = [writable(path) for path in files]
+        with replacing_all(places) as unfinished:
+            for write, path in zip(files.values(), unfinished, strict=True):
+                write(path)
+    return list(files)
+
+
+def _write_json(content: Mapping[str, Any], path: Path) -> None:
+    path.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def summarize(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any] | None:

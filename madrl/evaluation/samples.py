@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madrl.divergence import DIVERGENCES
+from madrl.divergence import DIVERGENCES, jensen_shannon_value
 from madrl.evaluation import metrics as measure
 from madrl.evaluation.intervals import Interval, effective_samples, jsd_interval, ratio_interval, resampled_sums
 from madrl.evaluation.per_prompt import collapsed_distance, squared_distances
@@ -39,7 +39,14 @@ def score_samples(
         per_prompt             ``distance``, the mean over prompts of ||q - p*||^2 (``per_prompt.squared_distances``),
                                its ``interval``, the number of ``problems`` behind it (those with two on-support
                                responses or more), and what it is with every prompt ``collapsed``
+        jsd_per_prompt         the paper's JSD of SYNTHETIC, which means something only beside its ``n``: ``mean``, the
+                               mean over prompts of the JSD of each prompt's own on-support shares, its ``interval``,
+                               ``n``, the (median) number of responses to a prompt, ``n_on_support``, the fewest and the
+                               most that count, the number of ``problems`` that have any, ``floor`` and ``floor_p95`` at
+                               each prompt's own number (``metrics.jsd_per_prompt_floor``), and ``resolved``, whether
+                               it is above ``floor_p95``
         single_category_prompts, off_support, unjudged   rates
+        off_support_interval
         pass@1, pass@1_interval
         by_category            per name: ``share``, ``share_interval``, ``count``, ``judged``, and ``pass@1`` from
                                MIN_COMPLETIONS judged responses on
@@ -67,14 +74,22 @@ def score_samples(
     counts = np.array([category_counts(group, len(categories)) for group in index_groups], dtype=np.float64)
     distances = squared_distances(target, counts)
     paired = np.isfinite(distances)
+    on_support = counts.sum(axis=1)
+    some = on_support > 0
+    jsds = np.array([jensen_shannon_value(target, c / c.sum()) if c.sum() else 0.0 for c in counts])
     problem = np.repeat(np.arange(len(problems)), [len(group) for group in problems])
     right = np.bincount(problem, weights=[verdict or 0.0 for verdict in correct])
     judged = np.bincount(problem, weights=[verdict is not None for verdict in correct])
-    sums = np.column_stack([counts, right, judged, np.where(paired, distances, 0.0), paired])
+    responses = np.bincount(problem)
+    sums = np.column_stack(
+        [counts, right, judged, np.where(paired, distances, 0.0), paired, jsds, some, responses - on_support, responses]
+    )
     # One problem says nothing of how problems differ: no resamples, and so no interval.
     drawn = resampled_sums(sums) if len(problems) > 1 else np.empty((0, sums.shape[1]))
     drawn_counts = drawn[:, : len(categories)]
-    drawn_right, drawn_judged, drawn_distance, drawn_paired = drawn[:, len(categories) :].T
+    (
+        drawn_right, drawn_judged, drawn_distance, drawn_paired, drawn_jsd, drawn_some, drawn_off, drawn_responses
+    ) = drawn[:, len(categories) :].T  # fmt: skip
     return {
         "samples": len(pooled),
         "problems": len(problems),
@@ -85,8 +100,14 @@ def score_samples(
             "problems": int(paired.sum()),
             "collapsed": collapsed_distance(target),
         },
+        "jsd_per_prompt": {
+            **_fit_per_prompt(target, jsds[some], on_support[some]),
+            "interval": _listed(ratio_interval(drawn_jsd, drawn_some)),
+            "n": int(np.median(responses)),
+        },
         "single_category_prompts": measure.single_category_rate(index_groups),
         "off_support": measure.off_support_rate(indices),
+        "off_support_interval": _listed(ratio_interval(drawn_off, drawn_responses)),
         "unjudged": measure.unjudged_rate(correct),
         "pass@1": measure.pass_at_1(correct),
         "pass@1_interval": _listed(ratio_interval(drawn_right, drawn_judged)),
@@ -121,6 +142,25 @@ def _fit(target: Array, counts: Array, drawn_counts: Array, epsilon: float) -> d
         "resolved": values["jsd"] > floor.p95,
         "effective_on_support": effective,
         "floor_p95_effective": None if effective is None else measure.jsd_floor(target, max(1, int(effective))).p95,
+    }
+
+
+def _fit_per_prompt(target: Array, jsds: Array, on_support: Array) -> dict[str, Any]:
+    """How far single prompts are from the target, and what they would show if each were on it; of the prompts that
+    have an on-support response."""
+    if not jsds.size:
+        missing = ("mean", "n_on_support", "floor", "floor_p95", "resolved")
+        return {"problems": 0, **dict.fromkeys(missing)}
+    floor = measure.jsd_per_prompt_floor(target, [int(n) for n in on_support])
+    mean = float(jsds.mean())
+    return {
+        "mean": mean,
+        "n_on_support": [int(on_support.min()), int(on_support.max())],
+        "problems": int(jsds.size),
+        "floor": floor.mean,
+        "floor_p95": floor.p95,
+        # With one response to each, all sets of prompts show the same, but for rounding.
+        "resolved": mean > floor.p95 and not math.isclose(mean, floor.p95),
     }
 
 

@@ -1,6 +1,5 @@
 """From dumps to numbers: a row for each split at each evaluated step of a run, or of a user's file of responses."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,6 @@ from omegaconf import OmegaConf
 
 from madrl.errors import MadrlError
 from madrl.evaluation.samples import score_samples
-from madrl.files import replacing
 from madrl.records import Record, check_groups, groups, read_judged
 from madrl.reward import RewardConfig
 from madrl.run_folder import RunFolder
@@ -29,7 +27,7 @@ def run_settings(run: RunFolder) -> Settings:
 
 
 def evaluate_run(root: str) -> dict[str, Any]:
-    """Score every validation and holdout dump of a run, write RUN/metrics.json and return what it holds.
+    """Score every validation and holdout dump of a run: what ``madrl evaluate`` writes as metrics.json.
 
     Raises MadrlError when the folder holds no run, or the run has no dumps yet.
     """
@@ -46,19 +44,17 @@ def evaluate_run(root: str) -> dict[str, Any]:
         raise MadrlError(
             f"{run.root} has no validation dumps yet: run it with trainer.val_before_train or test_freq set"
         )
-    result = {
+    return {
         "run": run.root.resolve().name,  # also of "."
         "divergence": settings.reward.divergence,
         "form": settings.reward.form,
         **_yardstick(settings.categories, settings.target, settings.reward.epsilon),
         "evaluations": rows,
     }
-    _write(run.evaluation, result)
-    return result
 
 
-def evaluate_file(path: Path, output: Path, categories: Sequence[str], target: NDArray[np.float64]) -> dict[str, Any]:
-    """Score a file of responses that belong to no run, write ``output`` and return what it holds.
+def evaluate_file(path: Path, categories: Sequence[str], target: NDArray[np.float64]) -> dict[str, Any]:
+    """Score a file of responses that belong to no run, as ``evaluate_run`` does a run's.
 
     A line is one response (``madrl.records``) with at least ``group``, ``category`` and ``correct``. Lines that also
     have a split are scored by split. Reverse KL takes the reward's default epsilon.
@@ -69,7 +65,7 @@ def evaluate_file(path: Path, output: Path, categories: Sequence[str], target: N
     samples = read_judged(path, categories)
     check_groups(groups(samples), path, one_each=True)
     epsilon = RewardConfig().epsilon
-    result = {
+    return {
         "file": path.name,
         **_yardstick(categories, target, epsilon),
         "evaluations": [
@@ -77,8 +73,6 @@ def evaluate_file(path: Path, output: Path, categories: Sequence[str], target: N
             for split, of_split in sorted(_by_split(samples, path.stem).items())
         ],
     }
-    _write(output, result)
-    return result
 
 
 def _by_split(samples: Iterable[Record], otherwise: str) -> dict[str, list[Record]]:
@@ -91,11 +85,6 @@ def _by_split(samples: Iterable[Record], otherwise: str) -> dict[str, list[Recor
 def _yardstick(categories: Sequence[str], target: NDArray[np.float64], epsilon: float) -> dict[str, Any]:
     """What the rows are measured against."""
     return {"target": {name: float(p) for name, p in zip(categories, target, strict=True)}, "epsilon": epsilon}
-
-
-def _write(path: Path, result: Mapping[str, Any]) -> None:
-    with replacing(path) as unfinished:
-        unfinished.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def before_and_after(result: Mapping[str, Any], split: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -16,40 +16,67 @@ NOTHING = "–"
 def evaluation_table(result: Mapping[str, Any]) -> Table:
     """The first and the last evaluation of each split, a row each with 95 % intervals; all are in metrics.json."""
     rows = first_and_last(result)
-    collapsed = rows[0]["per_prompt"]["collapsed"]
     note = (
-        "Intervals: 95 %, problems resampled. n: on-support responses. Floor: the JSD of a policy on the target at n, "
-        "mean and 95th percentile. Per prompt: mean squared distance of a prompt's own mix, "
-        f"{collapsed:.3f} when each prompt has one category and the pool is on target."
+        "Intervals: 95 %, problems resampled. n: on-support responses, pooled. Floor: the JSD of a policy on the "
+        "target at n, mean and 95th percentile."
     )
     if any(_only_these_problems(row) for row in rows):
         note += " (*) Responses to one problem are alike: for problems like these, not above the floor."
     table = _table(title(result), note)
-    for header in ("", "JSD, nats", "floor", "verdict", "per prompt", "pass@1", "off-sup.\nunjudged"):
+    for header in ("", "JSD, nats", "floor", "verdict", "pass@1", "off-support", "unjudged"):
         table.add_column(header, justify="left" if header in ("", "verdict") else "right")
     for row in rows:
-        per_prompt = row["per_prompt"]
         table.add_row(
             f"{label(row)}\nn = {row['on_support']}",
             _with_interval(row["jsd"], ".4f", row["jsd_interval"], ".4f"),
             f"{_number(row['floor'], '.4f')}\n{_number(row['floor_p95'], '.4f')}",
-            _verdict(row),
-            _with_interval(per_prompt["distance"], ".3f", per_prompt["interval"], ".2f"),
+            _verdict(row["resolved"], _only_these_problems(row)),
             _with_interval(row["pass@1"], ".3f", row["pass@1_interval"], ".2f"),
-            f"{_number(row['off_support'], '.1%')}\n{_number(row['unjudged'], '.1%')}",
+            _with_interval(row["off_support"], ".1%", row["off_support_interval"], ".1%"),
+            _number(row["unjudged"], ".1%"),
         )
     return table
+
+
+def per_prompt_table(result: Mapping[str, Any]) -> Table:
+    """How far single prompts are from the target, for the same evaluations."""
+    rows = first_and_last(result)
+    note = (
+        "n: responses to a prompt, and how many are on-support. JSD: mean over prompts, which is comparable at equal n "
+        "only; floor: the same of a policy that answers each prompt on the target. Distance: squared, unbiased at any "
+        f"n; {rows[0]['per_prompt']['collapsed']:.3f} when each prompt has one category and the pool is on target. One "
+        "category: prompts with all that is on-support in one."
+    )
+    table = _table("Single prompts", note)
+    for header in ("", "JSD, nats", "floor", "verdict", "distance", "one\ncategory"):
+        table.add_column(header, justify="left" if header in ("", "verdict") else "right")
+    for row in rows:
+        jsd, distance = row["jsd_per_prompt"], row["per_prompt"]
+        table.add_row(
+            f"{label(row)}\nn = {prompt_n(jsd)}",
+            _with_interval(jsd["mean"], ".4f", jsd["interval"], ".4f"),
+            f"{_number(jsd['floor'], '.4f')}\n{_number(jsd['floor_p95'], '.4f')}",
+            _verdict(jsd["resolved"], marked=False),
+            _with_interval(distance["distance"], ".3f", distance["interval"], ".2f"),
+            _number(row["single_category_prompts"], ".1%"),
+        )
+    return table
+
+
+def prompt_n(jsd: Mapping[str, Any]) -> str:
+    """The n of a ``jsd_per_prompt`` (``score_samples``), with how many of them are on-support where not all are."""
+    counts = jsd["n_on_support"]
+    return str(jsd["n"]) if counts in (None, [jsd["n"]] * 2) else f"{jsd['n']} ({'–'.join(map(str, counts))})"
 
 
 def divergence_table(result: Mapping[str, Any]) -> Table:
     """The four divergences of the same evaluations, and how many independent responses theirs are worth."""
     note = (
         f"Reverse KL: to the target smoothed with epsilon {result['epsilon']:g}. Effective n: how many independent "
-        "responses n are worth, as those to one problem are alike. One category: prompts with all that is on-support "
-        "in one."
+        "responses n are worth, as those to one problem are alike."
     )
     table = _table("", note)
-    for header in ("", *DIVERGENCES, "effective\nn", "floor p95\nat it", "one\ncategory"):
+    for header in ("", *DIVERGENCES, "effective\nn", "floor p95\nat it"):
         table.add_column(header, justify="left" if header == "" else "right")
     for row in first_and_last(result):
         values = ("∞" if name in row["infinite"] else _number(row[name], ".4f") for name in DIVERGENCES)
@@ -58,7 +85,6 @@ def divergence_table(result: Mapping[str, Any]) -> Table:
             *values,
             _number(row["effective_on_support"], ".0f"),
             _number(row["floor_p95_effective"], ".4f"),
-            _number(row["single_category_prompts"], ".1%"),
         )
     return table
 
@@ -113,10 +139,10 @@ def _table(heading: str, note: str) -> Table:
     )
 
 
-def _verdict(row: Mapping[str, Any]) -> str:
-    if row["resolved"] is None:
+def _verdict(resolved: bool | None, marked: bool) -> str:
+    if resolved is None:
         return NOTHING
-    return ("resolved" if row["resolved"] else "not\nresolved") + ("\n(*)" if _only_these_problems(row) else "")
+    return ("resolved" if resolved else "not\nresolved") + ("\n(*)" if marked else "")
 
 
 def _only_these_problems(row: Mapping[str, Any]) -> bool:

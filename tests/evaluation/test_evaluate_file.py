@@ -88,3 +88,30 @@ def test_a_file_needs_categories_and_target_and_a_run_has_its_own(
 def test_a_file_that_is_not_there_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate(tmp_path / "none.jsonl") == 2
     assert "No such file" in capsys.readouterr().err
+
+
+def test_the_outputs_go_into_the_folder_that_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "base.jsonl", generated("abc"))
+    assert evaluate(path, "--categories", "a,b,c", "--target", "peak", "-o", str(tmp_path / "new" / "out")) == 0
+    written = {file.name for file in (tmp_path / "new" / "out").iterdir()}
+    assert written == {"base.metrics.json", "base.evaluation.png"}
+    assert {file.name for file in tmp_path.iterdir()} == {"base.jsonl", "new"}
+
+
+def test_json_is_one_object_on_stdout_and_names_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "base.jsonl", generated("abc"))
+    assert evaluate(path, "--categories", "a,b,c", "--target", "peak", "--json") == 0
+    printed = json.loads(capsys.readouterr().out)
+    files = printed.pop("files")
+    assert files == [str(tmp_path / "base.metrics.json"), str(tmp_path / "base.evaluation.png")]
+    assert printed == json.loads((tmp_path / "base.metrics.json").read_text())
+
+
+def test_when_the_figure_cannot_be_written_there_are_no_numbers_either(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "base.jsonl", generated("abc"))
+    (tmp_path / "base.evaluation.png").mkdir()
+    assert evaluate(path) == 2
+    assert "base.evaluation.png: it is not a regular file, name another" in capsys.readouterr().err
+    assert {file.name for file in tmp_path.iterdir()} == {"base.jsonl", "base.evaluation.png"}

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from madrl.divergence import jensen_shannon_value
+from madrl.divergence import jensen_shannon_terms, jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.evaluation.metrics import (
     MAX_FLOOR_SAMPLES,
     Floor,
     divergence_values,
     jsd_floor,
+    jsd_per_prompt_floor,
     jsd_to_target,
     off_support_rate,
     pass_at_1,
@@ -213,6 +214,44 @@ def test_the_same_seed_gives_the_same_floor_and_another_seed_another_percentile(
     target = np.array([0.7, 0.2, 0.1])
     assert jsd_floor(target, 50, seed=3) == jsd_floor(target, 50, seed=3)
     assert jsd_floor(target, 500, draws=100, seed=3).p95 != jsd_floor(target, 500, draws=100, seed=4).p95
+
+
+@pytest.mark.parametrize(
+    ("target", "n", "floor"),
+    [(uniform(5), 32, 0.0168), (peak(5), 32, 0.0081), (uniform(5), 4, 0.182), (peak(5), 4, 0.095)],
+)
+def test_the_floor_of_single_prompts_falls_with_the_responses_to_each_and_not_with_more_prompts(
+    target: NDArray[np.float64], n: int, floor: float
+) -> None:
+    # The paper's: "at K=5 and G=32 the finite-sample floor is 0.017 nats on the uniform target and 0.008 on the peaked
+    # one".
+    few, many = (jsd_per_prompt_floor(target, (n,) * prompts) for prompts in (20, 80))
+    assert few.mean == pytest.approx(many.mean, abs=1e-12)
+    assert few.mean == pytest.approx(jsd_floor(target, n, draws=1).mean, abs=1e-12)
+    assert few.mean == pytest.approx(floor, abs=6e-4)
+    assert many.p95 - many.mean == pytest.approx((few.p95 - few.mean) / 2, rel=0.1)  # the scatter of a mean does
+
+
+@pytest.mark.parametrize("counts", [(32,) * 80, (4,) * 60, (32,) * 3, (30, 31, 32, 20) * 10, (1, 2, 4) * 20])
+@pytest.mark.parametrize("target", [uniform(5), peak(5), np.array([0.7, 0.2, 0.1])])
+def test_one_policy_in_twenty_on_the_target_is_above_the_percentile_of_single_prompts(
+    target: NDArray[np.float64], counts: tuple[int, ...]
+) -> None:
+    generator = np.random.default_rng(7)
+    shares = np.stack([generator.multinomial(n, target, size=20_000) / n for n in counts])
+    measured = jensen_shannon_terms(target, shares).sum(axis=2).mean(axis=0)
+    floor = jsd_per_prompt_floor(target, counts)
+    assert measured.mean() == pytest.approx(floor.mean, rel=0.015)  # 3 standard errors with 3 prompts
+    assert 0.035 < (measured > floor.p95).mean() < 0.065
+
+
+def test_prompts_with_different_numbers_of_responses_have_the_mean_of_their_floors() -> None:
+    expected = (2 * jsd_floor(uniform(5), 32, draws=1).mean + jsd_floor(uniform(5), 4, draws=1).mean) / 3
+    assert jsd_per_prompt_floor(uniform(5), (32, 4, 32)).mean == pytest.approx(expected, abs=1e-14)
+
+
+def test_a_target_of_one_category_has_no_floor_of_single_prompts() -> None:
+    assert jsd_per_prompt_floor(peak(3), (32, 4))[:2] == (0.0, 0.0)
 
 
 def test_the_floor_leaves_numpy_s_global_random_state_alone() -> None:

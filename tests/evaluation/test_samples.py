@@ -72,6 +72,51 @@ def test_the_interval_of_the_per_prompt_distance_is_the_textbook_s_over_prompts_
     assert per_prompt["interval"] == pytest.approx([-0.069, 0.069], abs=0.006)
 
 
+def on_target(responses_each: int, prompts: int = 80, seed: int = 1) -> dict[str, Any]:
+    """A policy that answers every prompt with a and b, half each."""
+    drawn = np.random.default_rng(seed).choice(["a", "b"], size=(prompts, responses_each))
+    return scored([s for i, of_prompt in enumerate(drawn) for s in responses(f"p{i}", list(of_prompt))])
+
+
+def test_the_jsd_of_single_prompts_stands_with_its_n_and_the_floor_at_it() -> None:
+    of_many, of_few = on_target(32)["jsd_per_prompt"], on_target(4)["jsd_per_prompt"]
+    assert (of_many["n"], of_many["n_on_support"], of_many["problems"]) == (32, [32, 32], 80)
+    assert (of_many["floor"], of_few["floor"]) == (jsd_floor(HALVES, 32).mean, jsd_floor(HALVES, 4).mean)
+    # The same policy, and ten times the number: only the floor beside it says that both are on the target.
+    assert of_few["mean"] > 8 * of_many["mean"]
+    for found in (of_many, of_few):
+        assert found["interval"][0] < found["mean"] < found["interval"][1]
+        assert found["resolved"] is False
+
+
+def test_a_prompt_s_off_support_responses_lower_the_n_that_its_floor_is_taken_at() -> None:
+    row = scored(responses("p", ["a", "b", "a", None]) + responses("q", ["a", "a", "a", "a"]) + responses("r", [None]))
+    found = row["jsd_per_prompt"]
+    # p: shares 2/3 and 1/3, JSD 0.014362; q: one of two wanted categories, 0.215762; r has nothing to measure.
+    assert found["mean"] == pytest.approx((0.014362 + 0.215762) / 2, abs=1e-6)
+    assert (found["n"], found["n_on_support"], found["problems"]) == (4, [3, 4], 2)
+    assert found["floor"] == pytest.approx((jsd_floor(HALVES, 3).mean + jsd_floor(HALVES, 4).mean) / 2)
+
+
+def test_prompts_in_one_category_each_are_resolved_in_single_prompts_and_not_in_the_pool() -> None:
+    row = scored([s for i in range(40) for s in responses(f"p{i}", ("a" if i % 2 else "b") * 8)])
+    assert (row["resolved"], row["jsd_per_prompt"]["resolved"]) == (False, True)
+    assert row["jsd_per_prompt"]["mean"] == pytest.approx(0.215762, abs=1e-6)
+
+
+def test_one_response_to_each_prompt_says_nothing_of_single_prompts() -> None:
+    row = scored([s for i in range(50) for s in responses(f"p{i}", "a")])
+    assert row["jsd_per_prompt"]["mean"] == pytest.approx(row["jsd_per_prompt"]["floor_p95"])
+    assert row["jsd_per_prompt"]["resolved"] is False
+
+
+def test_the_off_support_rate_has_an_interval_over_problems() -> None:
+    # Half of 100 problems off-support: 0.5 +- 1.96 x 0.5 / sqrt(100) = 0.098, however many responses each has.
+    row = scored([s for i in range(100) for s in responses(f"p{i}", ["a", "b"] if i % 2 else [None, None])])
+    assert row["off_support"] == 0.5
+    assert row["off_support_interval"] == pytest.approx([0.402, 0.598], abs=0.011)
+
+
 def test_a_mix_that_is_off_by_a_few_collapsed_problems_is_resolved_but_not_over_problems_like_these() -> None:
     # 13 of 20 problems in a: shares 0.65 and 0.35, 2.7 standard errors of 80 independent responses from the target
     # (0.15 / sqrt(1/4 / 80)), and 1.3 of 20.
@@ -145,6 +190,8 @@ def test_responses_that_are_all_off_support_have_no_fit() -> None:
     fit = ("l2", "fkl", "rkl", "jsd", "jsd_interval", "floor", "floor_p95", "resolved", "effective_on_support")
     assert [row[key] for key in fit] == [None] * len(fit)
     assert (row["off_support"], row["infinite"], row["per_prompt"]["distance"]) == (1.0, [], None)
+    none = dict.fromkeys(("mean", "interval", "n_on_support", "floor", "floor_p95", "resolved"))
+    assert row["jsd_per_prompt"] == none | {"n": 1, "problems": 0}
     assert row["by_category"]["a"]["share"] is None
 
 

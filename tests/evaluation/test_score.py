@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from omegaconf.errors import ConfigAttributeError
 from rich.console import Console
 from rich.table import Table
 
+from madrl.cli import main
 from madrl.errors import MadrlError
 from madrl.evaluation.report import report_run, reward_share
 from madrl.evaluation.score import evaluate_run
-from madrl.evaluation.tables import category_table, divergence_table, evaluation_table
+from madrl.evaluation.tables import category_table, divergence_table, evaluation_table, per_prompt_table
 from madrl.run_folder import RunFolder
 
 CONFIG = """
@@ -103,10 +105,49 @@ def test_the_report_writes_metrics_and_a_summary_of_before_and_after(run: RunFol
     summary = json.loads(run.summary.read_text())
     assert (summary["before"]["step"], summary["after"]["step"]) == (0, 9)
     assert summary["after"] == {key: report.evaluation["evaluations"][1][key] for key in summary["after"]}
-    assert {"jsd", "jsd_interval", "floor_p95", "resolved", "per_prompt", "pass@1", "by_category"} <= set(
-        summary["after"]
-    )
+    assert {
+        "jsd_interval",
+        "floor_p95",
+        "resolved",
+        "jsd_per_prompt",
+        "off_support_interval",
+        "pass@1_interval",
+    } <= set(summary["after"])
     assert summary["seconds"] == {"train": 3.5}
+
+
+def training_history(run: RunFolder) -> None:
+    run.metrics.mkdir()
+    shares = {f"mad/share/{name}": 1 / 3 for name in "abc"}
+    lines = [
+        {"step": s, "data": {"mad/jsd": 0.2 / s, "mad/jsd_per_prompt": 0.1 + 0.2 / s, "mad/off_support_rate": 0.1}}
+        for s in range(1, 10)
+    ]
+    run.attempt_metrics(1).write_text(
+        "".join(json.dumps(line | {"data": line["data"] | shares}) + "\n" for line in lines)
+    )
+
+
+def test_a_run_s_outputs_go_into_the_folder_that_is_named(run: RunFolder, tmp_path: Path) -> None:
+    training_history(run)
+    before = {path.name for path in run.root.iterdir()}
+    assert main(["evaluate", str(run.root), "-o", str(tmp_path / "out")]) == 0
+    files = {"metrics.json", "evaluation.png", "training.png", "summary.json"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == files
+    assert {path.name for path in run.root.iterdir()} == before
+
+
+@pytest.mark.parametrize("where", ["in the run", "elsewhere"])
+def test_an_evaluation_that_fails_half_way_leaves_nothing(run: RunFolder, tmp_path: Path, where: str) -> None:
+    training_history(run)
+    # The numbers and the first figure can be made, the second figure has no batch size to draw a floor at.
+    run.config.write_text(CONFIG.replace("data: {train_batch_size: 2}", ""))
+    before = {path.name for path in run.root.iterdir()}
+    output = None if where == "in the run" else tmp_path / "made" / "out"
+    with pytest.raises(ConfigAttributeError):
+        report_run(str(run.root), output)
+    assert {path.name for path in run.root.iterdir()} == before
+    assert not (tmp_path / "made").exists()
 
 
 def test_the_reward_stage_s_share_of_a_step_worked_by_hand() -> None:
@@ -120,7 +161,7 @@ def test_the_reward_stage_s_share_of_a_step_worked_by_hand() -> None:
     assert reward_share([]) is None
 
 
-@pytest.mark.parametrize("table", [evaluation_table, divergence_table, category_table])
+@pytest.mark.parametrize("table", [evaluation_table, per_prompt_table, divergence_table, category_table])
 def test_the_tables_fit_eighty_columns(run: RunFolder, table: Callable[[Mapping[str, Any]], Table]) -> None:
     # As wide as they get: a long split, thousands of responses, every interval there.
     dumped = [sample(f"p{i}", k, "abc"[(i + k) % 3], float(k % 2), "train_probe") for i in range(300) for k in range(4)]
@@ -136,6 +177,10 @@ def test_the_tables_show_what_was_measured(run: RunFolder) -> None:
     before = next(line for line in shown(evaluation_table(result)).splitlines() if "0.3466" in line)
     assert "resolved" in before
     assert "0.500" in before  # pass@1
+    # Both prompts before training have one category; after it each has both of the wanted ones, q in 2 of its 4.
+    lines = shown(per_prompt_table(result)).splitlines()
+    assert any(line.split()[:4] == ["n", "=", "4", "0.2158–0.4228"] for line in lines)
+    assert any("n = 4 (2–4)" in line for line in lines)
     # Nothing of the wanted b: forward KL is infinite.
     assert "∞" in shown(divergence_table(result))
     # a: target 1/2, share 1/2, 4 responses, too few for an accuracy

@@ -168,3 +168,13 @@ def test_a_weight_can_be_changed_within_a_target() -> None:
 def test_the_last_categories_replace_the_task_s() -> None:
     config = compose([*RUN, "madrl.categories=[a,b,c]", "madrl.categories=[d,e,f]"])
     assert config.madrl.categories == ["d", "e", "f"]
+
+
+@pytest.mark.parametrize(("task", "samples"), [("synthetic_closed", 32), ("synthetic_open", 32), ("gsm8k", 4)])
+def test_a_prompt_has_as_many_responses_in_validation_and_holdout_on_gpus_as_in_the_paper(
+    task: str, samples: int
+) -> None:
+    # The holdout is sampled with the same key (madrl.generation.holdout).
+    config = compose([f"task={task}", "trainer.experiment_name=x", "paths.model=m"])
+    assert config.actor_rollout_ref.rollout.val_kwargs.n == samples
+    assert config.trainer.v1.sampler.sampler_kwargs.val_group_size == samples
