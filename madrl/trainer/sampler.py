@@ -88,6 +88,7 @@ class MadReplayBuffer(ReplayBuffer):
             # veRL's response_length/clip_ratio compares with the batch's longest response, not with the limit.
             record["truncated"] = tag["response_len"] >= self.max_response_length
             record |= {"reward": float(scores.sum()), **plain["reward_extra_info"], **plain.get(GROUP_TIMING, {})}
+            record["verifier_extra"] = json.loads(record["verifier_extra"] or "null")
             if session not in last or last[session]["index"] < record["index"]:
                 last[session] = record
         return list(last.values())

@@ -71,7 +71,9 @@ def test_the_rate_of_responses_that_were_cut_is_of_all_responses() -> None:
 
 def test_a_response_is_truncated_when_it_is_as_long_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     fields = {
-        "extra_fields": [{"reward_extra_info": {"category": "a"}}] * 3,
+        "extra_fields": [
+            {"reward_extra_info": {"category": "a", "verifier_extra": extra}} for extra in ('{"passed": 3}', None, None)
+        ],
         "rm_scores": [np.array([0.0, 0.5])] * 3,
     }
     monkeypatch.setattr("madrl.trainer.sampler.tq.kv_batch_get", lambda **_: fields)
@@ -83,6 +85,7 @@ def test_a_response_is_truncated_when_it_is_as_long_as_the_limit(monkeypatch: py
     found = buffer._records(batch)
     # Session 1 has two outputs, and its last one is not cut.
     assert [(r["session"], r["truncated"], r["reward"]) for r in found] == [("p_0", True, 0.5), ("p_1", False, 0.5)]
+    assert [r["verifier_extra"] for r in found] == [{"passed": 3}, None]
 
 
 def test_what_does_not_exist_for_a_batch_is_left_out_and_never_nan() -> None:
