@@ -144,6 +144,7 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     }
     found |= {f"share/{n}": float(s) for n, s in zip(names, measure.shares(indices, len(names)), strict=True)}
     if settings.reward.form == "gated":
+        # Of the formula itself, before gate_floor raises it.
         found["negative_gate_rate"] = _mean([1.0 + settings.reward.lambda_g * r < 0 for r in divergence])
     if records:
         found["reward_queue/max"] = max(r["queued"] for r in records)

@@ -100,6 +100,7 @@ def test_the_gated_form_reports_how_often_its_factor_is_negative() -> None:
     # 1 + 2 * r is below zero for r = -0.6 and -1, not for -0.4 and 0.5
     records = [record("p", "a", divergence=r) for r in (-0.6, -1.0, -0.4, 0.5)]
     assert batch_metrics(records, settings(form="gated"))["mad/negative_gate_rate"] == 0.5
+    assert batch_metrics(records, settings(form="gated", gate_floor=0.0))["mad/negative_gate_rate"] == 0.5
     assert "mad/negative_gate_rate" not in batch_metrics(records, settings())
 
 
