@@ -7,6 +7,7 @@ from madrl.errors import MadrlError
 from madrl.plugins import load_plugin
 from madrl.rollout import Rollout
 from madrl.verifiers.compute_score import ComputeScore, verifier_of
+from madrl.verifiers.exact_match import verify_exact_match
 from madrl.verifiers.listed_option import verify_listed_option
 from madrl.verifiers.math_answer import verify_math
 from madrl.verifiers.program import verify_program
@@ -15,7 +16,12 @@ from madrl.verifiers.threads import asynchronous
 Verifier = Callable[[Rollout], Awaitable[Any]]
 """Ours return a Verification; ``madrl.judge`` says what others may return, and checks it."""
 
-VERIFIERS: dict[str, Verifier] = {"listed_option": verify_listed_option, "math": verify_math, "code": verify_program}
+VERIFIERS: dict[str, Verifier] = {
+    "listed_option": verify_listed_option,
+    "math": verify_math,
+    "exact_match": verify_exact_match,
+    "code": verify_program,
+}
 
 COMPUTE_SCORE = "compute_score"
 """The verifier of a run that has its function in veRL's ``reward.custom_reward_function``."""
