@@ -37,7 +37,7 @@ class Command(NamedTuple):
 
 def _rescore_options(parser: argparse.ArgumentParser) -> None:
     from madrl.divergence import DIVERGENCES
-    from madrl.reward import FORMS, RewardConfig
+    from madrl.reward import FORMS, OFF_SUPPORT_RULES, RewardConfig
 
     default = RewardConfig()
     parser.add_argument("input", metavar="IN.jsonl", help="one response per line: group, category, correct")
@@ -51,6 +51,13 @@ def _rescore_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--lambda-g", type=float, default=default.lambda_g, help="gated form's strength (%(default)s)")
     parser.add_argument("--epsilon", type=float, default=default.epsilon, help="target smoothing (%(default)s)")
+    parser.add_argument("--gate-floor", type=float, metavar="X", help="least that the gated form's gate may be (none)")
+    parser.add_argument(
+        "--off-support", default=default.off_support, help=f"off-support r_div; {_choices(OFF_SUPPORT_RULES)}"
+    )
+    parser.add_argument(
+        "--off-support-reward", type=float, default=default.off_support_reward, help="flat's, at most (%(default)s)"
+    )
 
 
 def _rescore(args: argparse.Namespace) -> None:
@@ -58,7 +65,16 @@ def _rescore(args: argparse.Namespace) -> None:
     from madrl.reward import RewardConfig
     from madrl.targets import resolve_target
 
-    config = RewardConfig(args.divergence, args.form, args.alpha, args.lambda_g, args.epsilon)
+    config = RewardConfig(
+        divergence=args.divergence,
+        form=args.form,
+        alpha=args.alpha,
+        lambda_g=args.lambda_g,
+        gate_floor=args.gate_floor,
+        epsilon=args.epsilon,
+        off_support=args.off_support,
+        off_support_reward=args.off_support_reward,
+    )
     categories = _category_names(args.categories)
     target = resolve_target(_target_spec(args.target), categories)
     done = rescore_file(args.input, args.output, categories, target, config)

@@ -1,28 +1,153 @@
-"""One response before a classifier and a verifier, whatever these do: the same step in training and on files."""
+"""One response before a classifier and a verifier, whatever these do: the same step in training and on files.
 
+Either may be the user's own, so what they return is checked here, in the one place that everybody calls. A mistake of
+theirs is a PluginError, which fails the one response; the log shows a distinct mistake with its traceback once, and
+how often it came again.
+"""
+
+import inspect
+import json
 import logging
+import textwrap
+import traceback
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
 
 from madrl.classifiers import Classifier
-from madrl.rollout import Classification, Rollout, Verification
-from madrl.verifiers import Verifier
+from madrl.errors import MadrlError
+from madrl.frequency import category_indices
+from madrl.rollout import Classification, Rollout, Verdict, Verification, is_correctness
+from madrl.verifiers import COMPUTE_SCORE, Verifier
 
 logger = logging.getLogger(__name__)
 
+OF_VERDICT = {Verdict.CORRECT: 1.0, Verdict.INCORRECT: 0.0, Verdict.UNJUDGED: None}
+"""What a verifier that returns a verdict alone means."""
 
-def classify_response(classifier: Classifier, name: str, rollout: Rollout) -> Classification:
-    """The classifier's word. RuntimeError that carries ``name`` when it raises: a classifier is pure and ours to mend,
-    and a category must not be made up."""
+CLASSIFIER_RETURNS = "return a declared category as a str, None for off-support, or a Classification of either"
+VERIFIER_RETURNS = (
+    "return True or False, a number in [0, 1], a Verdict but partial, or a Verification, whose correctness is one of "
+    "these or None for unjudged, its answer a str or None, and its extra of JSON types"
+)
+COMPUTE_SCORE_RETURNS = "return True or False, a number in [0, 1], or a dict with one of these as 'score'"
+
+SHOWN_CHARACTERS = 200
+"""Of a value in an error message."""
+
+_mistakes: Counter[tuple[str, ...]] = Counter()
+"""How often each distinct mistake was made in this process."""
+
+
+class PluginError(RuntimeError):
+    """A mistake of a classifier or a verifier, that no response can be blamed for. Names it, the value and the remedy.
+
+    It has been logged where it was made.
+    """
+
+
+def classify_response(
+    classifier: Classifier, name: str, rollout: Rollout, declared: Sequence[str] | None = None
+) -> Classification:
+    """The classifier's word.
+
+    Args:
+        name: what the user calls the classifier.
+        declared: the categories it may name; None where nobody has declared any.
+
+    Raises PluginError when the classifier raises, returns anything but CLASSIFIER_RETURNS, or names a category that
+    is not declared: a category must not be made up.
+    """
     try:
-        return classifier(rollout)
+        found: object = classifier(rollout)
     except Exception as error:
-        logger.exception("classifier %s raised", name)
-        raise RuntimeError(f"classifier {name} raised {type(error).__name__}: {error}") from error
+        message = f"classifier {name} raised {type(error).__name__}: {error}"
+        _log_once(message, (name, *_place(error)), error)
+        raise PluginError(message) from error
+    if found is None or isinstance(found, str):
+        found = Classification(found)
+    if not (isinstance(found, Classification) and isinstance(found.category, str | None)):
+        raise _bad_return("classifier", name, found, CLASSIFIER_RETURNS)
+    if declared is not None:
+        try:
+            category_indices([found.category], declared)
+        except MadrlError as error:
+            message = f"classifier {name}: {error}"
+            _log_once(message, (name, str(found.category)))
+            raise PluginError(message) from None
+    return found
 
 
 async def verify_response(verifier: Verifier, name: str, rollout: Rollout) -> Verification:
-    """The verifier's word; unjudged when it raises, since that is nothing the response can be blamed for."""
+    """The verifier's word; unjudged when it raises, since that is nothing the response can be blamed for.
+
+    Raises PluginError when it returns anything but VERIFIER_RETURNS.
+    """
     try:
-        return await verifier(rollout)
+        found: object = await verifier(rollout)
     except Exception as error:
-        logger.exception("verifier %s raised", name)
-        return Verification(None, reason=f"verifier raised {type(error).__name__}: {error}")
+        message = f"verifier raised {type(error).__name__}: {error}"
+        _log_once(f"{name}: {message}", (name, *_place(error)), error)
+        return Verification(None, reason=message)
+    verification = _verification(found)
+    if verification is None:
+        remedy = COMPUTE_SCORE_RETURNS if name == COMPUTE_SCORE else VERIFIER_RETURNS
+        raise _bad_return("verifier", name, found, remedy)
+    return verification
+
+
+def _verification(found: Any) -> Verification | None:
+    """What the verifier returned, in full and in plain types; None when it cannot be told what it means."""
+    if found is None:  # wrong, or unjudged?
+        return None
+    verification: Verification = found if isinstance(found, Verification) else Verification(found)
+    correctness, answer, reason, extra = verification
+    if isinstance(correctness, Verdict) and correctness is not Verdict.PARTIAL:
+        correctness = OF_VERDICT[correctness]
+    elif isinstance(correctness, Real | np.bool_):
+        correctness = float(correctness)
+    texts = isinstance(answer, str | None) and isinstance(reason, str)
+    if not (texts and is_correctness(correctness) and isinstance(extra, Mapping)):
+        return None
+    try:
+        plain = json.loads(json.dumps(dict(extra), default=_plain))
+    except (TypeError, ValueError):
+        return None
+    return Verification(correctness, answer, reason, plain)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's and torch's numbers and arrays in JSON types."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is no JSON type")
+
+
+def _bad_return(kind: str, name: str, found: Any, remedy: str) -> PluginError:
+    if inspect.iscoroutine(found):
+        found.close()
+        remedy = f"write it as 'def', not 'async def', and {remedy}"
+    shown = textwrap.shorten(repr(found), SHOWN_CHARACTERS)
+    article = "an" if type(found).__name__[0].lower() in "aeiou" else "a"
+    message = f"{kind} {name} returned {shown}, {article} {type(found).__name__}: {remedy}"
+    _log_once(message, (name, type(found).__name__))
+    return PluginError(message)
+
+
+def _place(error: Exception) -> tuple[str, ...]:
+    """The type of the error and the line that raised it."""
+    innermost = traceback.extract_tb(error.__traceback__)[-1]
+    return type(error).__name__, innermost.filename, str(innermost.lineno)
+
+
+def _log_once(message: str, mistake: tuple[str, ...], error: Exception | None = None) -> None:
+    """Log a mistake, with the traceback of ``error``, when it is made first; then one line at 10, 100, 1000 times."""
+    _mistakes[mistake] += 1
+    count = _mistakes[mistake]
+    if count == 1:
+        logger.error(message, exc_info=error)
+    elif str(count).strip("0") == "1":
+        logger.error("%s (%d times so far)", message, count)

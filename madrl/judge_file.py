@@ -23,7 +23,7 @@ from madrl import __version__
 from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
 from madrl.files import locked
-from madrl.judge import classify_response, verify_response
+from madrl.judge import PluginError, classify_response, verify_response
 from madrl.records import line_of, read, writable
 from madrl.rollout import Rollout
 from madrl.verifiers import load_verifier
@@ -83,7 +83,7 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judged:
             "answer": found.answer,
             "reason": found.reason,
             "correct": found.correctness,
-            "verifier_extra": dict(found.extra),
+            "verifier_extra": found.extra or None,
         }
 
     return _judge(Path(in_path), Path(out_path), f"verify {spec}", annotate, "verdict", ("response", "ground_truth"))
@@ -120,7 +120,7 @@ async def _append(
     while chunk := list(islice(rows, CHUNK)):
         try:
             gained = await asyncio.gather(*(annotate(_rollout(row)) for row in chunk))
-        except RuntimeError as error:
+        except PluginError as error:
             raise MadrlError(str(error)) from error
         file.writelines(line_of(row | more) for row, more in zip(chunk, gained, strict=True))
         file.flush()

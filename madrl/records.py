@@ -222,6 +222,8 @@ def _translated(record: Record) -> Record:
     others = {name: value for name, value in record.items() if name not in VERL_NAMES and name != "uid"}
     if str(others.get("row", "")).isdecimal():  # text, on its way through veRL (madrl.trainer.reward_manager)
         others["row"] = int(others["row"])
+    if isinstance(others.get("verifier_extra"), str):  # likewise
+        others["verifier_extra"] = json.loads(others["verifier_extra"])
     return {**from_verl_key(str(record["uid"]))._asdict(), **ours, **others}
 
 

@@ -1,7 +1,7 @@
 """The whole MaD-RL reward for one group of responses to one prompt. No veRL in sight.
 
     additive   alpha * correct + (1 - alpha) * r_div       paper, equation "additive"
-    gated      correct * (1 + lambda_g * r_div)            paper, equation "gated"
+    gated      correct * (1 + lambda_g * r_div)            paper, equation "gated"; the factor is the gate
     rlvr       correct                                     the correctness-only control
     gapo       alpha * correct + (1 - alpha) * r_gapo      the GAPO baseline, uniform target only
 
@@ -9,6 +9,9 @@
 reward of Anschel et al. 2025 (paper, section "GAPO and the Squared-L2 Objective"), with v_c = n_c / (valid responses):
 
     r_gapo     1 - (v_c - 1/K) for a valid (on-support) response, -1 for an invalid one
+
+``r_div`` of an off-support response is ``RewardConfig.off_support``'s to say: as low as the group's least wanted
+category, or the paper's flat penalty.
 
 GAPO has no task reward: a valid response is as good as correct there. Where there is one we mix it in as the additive
 form does, so that the two differ in nothing but the distributional term.
@@ -28,9 +31,8 @@ from madrl.targets import smooth
 
 FORMS = ("additive", "gated", "rlvr", "gapo")
 
-OFF_SUPPORT_REWARD = -1.0
-"""An off-support response earns min(OFF_SUPPORT_REWARD, the group's lowest in-support r_div): it must never pay
-better to leave the declared categories than to answer in an excluded one (log(eps/K/q) is about -8 under RKL)."""
+OFF_SUPPORT_RULES = ("group_minimum", "flat")
+"""What an off-support response earns in place of a category's r_div: ``RewardConfig.off_support``."""
 
 GAPO_VALID = 1.0
 """What GAPO adds to every valid response. The paper leaves it out (equation "gapo-reward-main") because all responses
@@ -66,9 +68,28 @@ class RewardConfig:
     SYNTHETIC 0."""
     lambda_g: float = 1.0
     """Strength of the distributional term in the gated form, in [0, 1e6]. The paper does not give it."""
+    gate_floor: float | None = None
+    """The gated form's 1 + lambda_g * r_div is raised to this number where it is below, at most 1; None leaves it as it
+    is, as in the paper.
+
+    The gate is negative where r_div < -1/lambda_g. Then a *correct* response in an excluded category earns less than a
+    wrong one, which always earns 0: under RKL at epsilon 0.001, with five categories and a quarter of the group in it,
+    1 + log(0.0002 / 0.25) = -6.13. With 0 it earns as much as a wrong one, and never less.
+    """
     epsilon: float = 1e-3
     """Smoothing of the target in the RKL and JSD rewards, in [1e-12, 0.999]. The paper does not give it. It sets the
     scale of RKL on excluded categories."""
+    off_support: str = "group_minimum"
+    """The r_div of an off-support response, in every form but gapo, which has its own.
+
+    ``group_minimum``: the lower of ``off_support_reward`` and the group's lowest in-support r_div, so that leaving the
+    declared categories never pays better than an answer in an excluded one. ``flat``: ``off_support_reward``, the
+    paper's rule. Under RKL an excluded category earns about -8 and a flat -1 pays better: in a miniature run the share
+    of on-support responses then fell from 0.98 to 0.22. Under the gated form a wrong response earns 0, off-support or
+    not, whatever this says.
+    """
+    off_support_reward: float = -1.0
+    """What ``flat`` gives, and ``group_minimum`` at most, in [-1e6, 1e6]. The paper does not give the number."""
 
     def __post_init__(self) -> None:
         if self.divergence not in DIVERGENCES:
@@ -77,7 +98,12 @@ class RewardConfig:
             raise MadrlError(f"unknown reward form {self.form!r}: use one of {list(FORMS)}")
         self._check("alpha", 0.0, 1.0, "it is the weight of correctness")
         self._check("lambda_g", 0.0, 1e6, "1 is the default")
+        if self.off_support not in OFF_SUPPORT_RULES:
+            raise MadrlError(f"unknown off_support {self.off_support!r}: use one of {list(OFF_SUPPORT_RULES)}")
         self._check("epsilon", 1e-12, 0.999, "0.001 is the default")
+        self._check("off_support_reward", -1e6, 1e6, "-1 is the default")
+        if self.gate_floor is not None:
+            self._check("gate_floor", -1e6, 1.0, "0 keeps a correct response from earning less than a wrong one")
 
     def check_target(self, target: NDArray[np.float64]) -> None:
         """Raises MadrlError when this reward cannot be trained towards ``target``, shape (K,)."""
@@ -127,7 +153,8 @@ def score_group(
     if config.form in ("additive", "gapo"):
         reward = config.alpha * correctness + (1.0 - config.alpha) * divergence_reward
     elif config.form == "gated":
-        reward = correctness * (1.0 + config.lambda_g * divergence_reward)
+        gate = 1.0 + config.lambda_g * divergence_reward
+        reward = correctness * (gate if config.gate_floor is None else np.maximum(gate, config.gate_floor))
     else:
         reward = correctness
     if reward.max() - reward.min() <= EQUAL_REWARD_TOLERANCE:
@@ -144,10 +171,11 @@ def _divergence_reward(
     goal = smooth(target, config.epsilon) if divergence.smooths_target else target
     by_category = divergence.reward(goal, frequency)
     on_support = indices != OFF_SUPPORT
-    rewards = np.full(indices.size, OFF_SUPPORT_REWARD)
+    rewards = np.full(indices.size, config.off_support_reward)
     if on_support.any():
         rewards[on_support] = by_category[indices[on_support]]
-        rewards[~on_support] = min(OFF_SUPPORT_REWARD, float(rewards[on_support].min()))
+        if config.off_support == "group_minimum":
+            rewards[~on_support] = min(config.off_support_reward, float(rewards[on_support].min()))
     return rewards
 
 

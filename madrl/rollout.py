@@ -6,6 +6,7 @@ A response's correctness is a number in [0, 1], or None when it is unjudged, fro
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ class Verdict(StrEnum):
 
 def is_correctness(value: object) -> bool:
     """Whether ``value`` is a response's correctness: a number in [0, 1], true or false, or None for unjudged."""
-    return value is None or (isinstance(value, int | float) and 0 <= value <= 1)
+    return value is None or (isinstance(value, Real | np.bool_) and 0 <= float(value) <= 1)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class Settings:
         Raises MadrlError for a missing or unknown key and for every value that the parts reject.
         """
         _check_keys("madrl", node, [f.name for f in fields(cls)])
-        _check_keys("madrl.reward", node["reward"], [f.name for f in fields(RewardConfig)])
+        _check_names("madrl.reward", node["reward"], [f.name for f in fields(RewardConfig)])
         if not isinstance(node["categories"], list | tuple):
             raise MadrlError(f"madrl.categories={node['categories']!r} is not a list: write madrl.categories=[a,b,c]")
         categories = check_categories(node["categories"])
@@ -59,11 +59,15 @@ class Settings:
 
 
 def _check_keys(where: str, node: Any, names: list[str]) -> None:
+    _check_names(where, node, names)
+    missing = [name for name in names if node.get(name) is None]
+    if missing:
+        raise MadrlError(f"{where}.{missing[0]} is not set: choose a task, or set it on the command line")
+
+
+def _check_names(where: str, node: Any, names: list[str]) -> None:
     if not isinstance(node, Mapping):
         raise MadrlError(f"{where}={node!r} is not a mapping: its keys are {names}")
     unknown = [key for key in node if key not in names]
     if unknown:
         raise MadrlError(f"unknown key {where}.{unknown[0]}: the keys are {names}")
-    missing = [name for name in names if node.get(name) is None]
-    if missing:
-        raise MadrlError(f"{where}.{missing[0]} is not set: choose a task, or set it on the command line")

@@ -57,9 +57,11 @@ def test_every_reward_option_reaches_the_reward_and_the_defaults_are_the_config_
     monkeypatch.setattr(rescore, "rescore_file", spy)
     call = ["rescore", str(rows), "-o", str(tmp_path / "out.jsonl"), "--categories", "a,b", "--target", "uniform"]
     options = ["--divergence", "jsd", "--form", "gated", "--alpha", "0.1", "--lambda-g", "2", "--epsilon", "0.25"]
+    options += ["--gate-floor", "-0.5", "--off-support", "flat", "--off-support-reward", "-2"]
     assert cli.main(call) == 0
     assert cli.main(call + options) == 0
-    assert seen == [RewardConfig(), RewardConfig("jsd", "gated", alpha=0.1, lambda_g=2.0, epsilon=0.25)]
+    asked = RewardConfig("jsd", "gated", 0.1, 2.0, -0.5, 0.25, "flat", -2.0)
+    assert seen == [RewardConfig(), asked]
 
 
 def test_floor_prints_one_readable_line_in_nats(capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,6 +194,7 @@ def test_help_shows_the_defaults_of_the_reward_config(capsys: pytest.CaptureFixt
     default = RewardConfig()
     for value in (default.divergence, default.form, default.alpha, default.lambda_g, default.epsilon):
         assert f"({value})" in text
+    assert "(-1.0)" in text
 
 
 def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:

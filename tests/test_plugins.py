@@ -32,6 +32,12 @@ class Verify:
         return Verification(0.0)
 
 verify_object = Verify()
+
+class VerifyPlain:
+    def __call__(self, rollout):
+        return Verification(0.0)
+
+verify_plain_object = VerifyPlain()
 """
 
 
@@ -90,7 +96,7 @@ def test_the_users_own_classifier_is_called() -> None:
     assert load_classifier("users_plugins:classify_length")(Rollout("abcd", "")) == Classification("long")
 
 
-@pytest.mark.parametrize("name", ["verify_anything", "verify_object"])
+@pytest.mark.parametrize("name", ["verify_anything", "verify_object", "verify_without_async", "verify_plain_object"])
 async def test_the_users_own_verifier_is_awaited(name: str) -> None:
     assert (await load_verifier(f"users_plugins:{name}")(Rollout("abcd", ""))).verdict in ("correct", "incorrect")
 
@@ -101,10 +107,10 @@ def test_a_classifier_that_cannot_be_called_is_refused() -> None:
 
 
 def test_a_verifier_that_cannot_be_called_is_refused() -> None:
-    with pytest.raises(MadrlError, match="verifier 'users_plugins:LIMIT' is a int: name an async function"):
+    with pytest.raises(MadrlError, match="verifier 'users_plugins:LIMIT' is a int: name a function of one Rollout"):
         load_verifier("users_plugins:LIMIT")
 
 
-def test_a_verifier_that_is_not_async_is_refused_before_the_run() -> None:
-    with pytest.raises(MadrlError, match="'users_plugins:verify_without_async' is not async: write it as 'async def'"):
-        load_verifier("users_plugins:verify_without_async")
+def test_a_classifier_that_is_async_is_refused_before_the_run() -> None:
+    with pytest.raises(MadrlError, match="'users_plugins:verify_anything' is async: write it as 'def'"):
+        load_classifier("users_plugins:verify_anything")

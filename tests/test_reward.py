@@ -17,7 +17,7 @@ from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
 from madrl.frequency import OFF_SUPPORT
 from madrl.rescore import rescore_file
-from madrl.reward import EXACT_REWARD_STEP, FORMS, OFF_SUPPORT_REWARD, RewardConfig, score_group
+from madrl.reward import EXACT_REWARD_STEP, FORMS, RewardConfig, score_group
 from madrl.targets import peak, smooth, uniform
 
 Group = tuple[NDArray[np.int64], list[float | None]]
@@ -182,7 +182,53 @@ def test_under_reverse_kl_off_support_earns_what_an_excluded_category_earns() ->
 
 def test_off_support_earns_minus_one_when_every_category_in_the_group_earns_more() -> None:
     score = score_group(np.array([0, 1, OFF_SUPPORT]), [True] * 3, uniform(2), RewardConfig("l2"))
-    assert score.divergence_reward[2] == OFF_SUPPORT_REWARD == -1.0
+    assert score.divergence_reward[2] == -1.0
+
+
+@every_divergence
+def test_a_flat_off_support_reward_is_the_same_in_every_group(divergence: str) -> None:
+    # Peak: two of four in an excluded category, which under RKL earns log(0.0004) = -7.82.
+    config = RewardConfig(divergence, off_support="flat", off_support_reward=-0.5)
+    score = score_group(np.array([0, 0, 2, OFF_SUPPORT]), [True] * 4, peak(K), config)
+    assert score.divergence_reward[3] == -0.5
+    assert score_group(np.array([OFF_SUPPORT] * 2), [True] * 2, peak(K), config).divergence_reward[0] == -0.5
+    # In support nothing changes.
+    usual = score_group(np.array([0, 0, 2, OFF_SUPPORT]), [True] * 4, peak(K), RewardConfig(divergence))
+    np.testing.assert_array_equal(score.divergence_reward[:3], usual.divergence_reward[:3])
+
+
+def test_the_off_support_reward_is_the_most_that_off_support_earns_beside_a_lower_category() -> None:
+    group = np.array([0, 1, OFF_SUPPORT])  # l2 to uniform(2) at q = (1/3, 1/3): 1/6 each
+    for reward, expected in ((-0.5, -0.5), (0.1, 0.1), (0.5, 1 / 6)):
+        score = score_group(group, [True] * 3, uniform(2), RewardConfig("l2", off_support_reward=reward))
+        assert score.divergence_reward[2] == pytest.approx(expected)
+
+
+def test_gated_gives_a_correct_excluded_response_less_than_a_wrong_one_unless_the_gate_has_a_floor() -> None:
+    # A quarter of the group in an excluded category: 1 + log(0.0002 / 0.25) = -6.13.
+    indices, correct = np.array([0, 2, 3, OFF_SUPPORT]), [True, True, False, False]
+    without = score_group(indices, correct, peak(K), RewardConfig("rkl", "gated"))
+    assert without.reward[0] == pytest.approx(1 + log(0.0008))
+    assert without.reward[0] == pytest.approx(-6.13, abs=0.01)
+    assert without.reward[2] == without.reward[3] == 0, "wrong, on-support and off"
+    floored = score_group(indices, correct, peak(K), RewardConfig("rkl", "gated", gate_floor=0.0))
+    assert floored.reward[0] == 0
+    np.testing.assert_array_equal(floored.reward[1:], without.reward[1:])
+    np.testing.assert_array_equal(floored.divergence_reward, without.divergence_reward)
+
+
+@given(group=groups, target=targets, config=configs, floor=st.floats(-2, 1))
+def test_no_gate_is_below_its_floor_and_no_other_form_has_one(
+    group: Group, target: NDArray[np.float64], config: RewardConfig, floor: float
+) -> None:
+    indices, correct = group
+    if config.form == "gapo":
+        target = uniform(K)
+    floored = score_group(indices, correct, target, dataclasses.replace(config, gate_floor=floor))
+    if config.form == "gated":
+        assert (floored.reward >= np.minimum(floor * floored.correctness, 0) - EXACT_REWARD_STEP).all()
+    else:
+        np.testing.assert_array_equal(floored.reward, score_group(indices, correct, target, config).reward)
 
 
 @given(group=groups, target=targets, config=configs)
@@ -411,6 +457,11 @@ def test_rewards_that_truly_differ_are_not_rounded() -> None:
         ({"lambda_g": float("inf")}, "lambda_g=inf is not a number in "),
         ({"lambda_g": float("nan")}, "lambda_g=nan is not a number in "),
         ({"epsilon": 0.0}, r"epsilon=0.0 is not a number in \[1e-12, 0.999\]: 0.001 is the default"),
+        ({"off_support": "none"}, r"unknown off_support 'none': use one of \['group_minimum', 'flat'\]"),
+        ({"off_support_reward": float("-inf")}, "off_support_reward=-inf is not a number in "),
+        ({"off_support_reward": None}, "off_support_reward=None is not a number in "),
+        ({"gate_floor": 1.5}, r"gate_floor=1.5 is not a number in .*: 0 keeps a correct response from earning less"),
+        ({"gate_floor": False}, "gate_floor=False is not a number in "),
         ({"epsilon": 1.0}, r"epsilon=1.0 is not a number in \[1e-12, 0.999\]"),
         ({"epsilon": float("nan")}, r"epsilon=nan is not a number in \[1e-12, 0.999\]"),
     ],

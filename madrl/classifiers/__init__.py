@@ -1,15 +1,18 @@
 """Classifiers: from one response to its category, or to off-support (None) with a reason."""
 
+import inspect
 from collections.abc import Callable
+from typing import Any
 
 from madrl.classifiers.choice import classify_choice
 from madrl.classifiers.language import classify_language
 from madrl.classifiers.programming_language import classify_programming_language
 from madrl.errors import MadrlError
 from madrl.plugins import load_plugin
-from madrl.rollout import Classification, Rollout
+from madrl.rollout import Rollout
 
-Classifier = Callable[[Rollout], Classification]
+Classifier = Callable[[Rollout], Any]
+"""Ours return a Classification; ``madrl.judge`` says what others may return, and checks it."""
 
 CLASSIFIERS: dict[str, Classifier] = {
     "choice": classify_choice,
@@ -21,9 +24,11 @@ CLASSIFIERS: dict[str, Classifier] = {
 def load_classifier(spec: str) -> Classifier:
     """The classifier that ``spec`` names: a key of CLASSIFIERS, or ``pkg.module:name``.
 
-    Raises MadrlError when there is none, or when what it names cannot be called.
+    Raises MadrlError when there is none, when what it names cannot be called, or when it is async.
     """
     classifier = load_plugin(spec, CLASSIFIERS, "classifier")
     if not callable(classifier):
         raise MadrlError(f"classifier {spec!r} is a {type(classifier).__name__}: name a function of one Rollout")
+    if inspect.iscoroutinefunction(classifier):
+        raise MadrlError(f"classifier {spec!r} is async: write it as 'def', a classifier waits for nothing")
     return classifier

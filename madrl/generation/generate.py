@@ -228,7 +228,7 @@ class Responses:
                 "correct": judgment.correctness,
                 "answer": judgment.answer,
                 "reason": judgment.reason,
-                "verifier_extra": dict(judgment.extra),
+                "verifier_extra": judgment.extra or None,
                 "finish_reason": response.finish_reason,
                 "prompt_tokens": len(self._prompts[request.row, request.asked]),
                 "response_tokens": response.tokens,

@@ -17,6 +17,7 @@ from madrl.generation.trained_model import trained_model
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 from madrl.trainer.cluster import on_gpu_node
+from madrl.verifiers import COMPUTE_SCORE
 
 
 def sample_holdout(root: str) -> Done:
@@ -60,7 +61,10 @@ def _sample_here(root: str) -> Done:
             config.seed,
             OmegaConf.to_container(config.data.apply_chat_template_kwargs),  # type: ignore[arg-type]
         )
-        judge = JudgeSpec(settings.classifier, settings.verifier, settings.categories)
+        function: Any = None
+        if settings.verifier == COMPUTE_SCORE:
+            function = OmegaConf.to_container(config.reward.custom_reward_function)
+        judge = JudgeSpec(settings.classifier, settings.verifier, settings.categories, function)
         run.holdout.mkdir(exist_ok=True)
         return generate_file(
             Path(config.paths.data) / "holdout.parquet",

@@ -5,16 +5,16 @@ The functions, and what becomes of one that raises, are training's (madrl.judge)
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
-from madrl.frequency import category_indices
-from madrl.judge import classify_response, verify_response
+from madrl.judge import PluginError, classify_response, verify_response
 from madrl.rollout import Judgment, Rollout
 from madrl.verifiers import load_verifier
+from madrl.verifiers.compute_score import ComputeScore
 
 MAX_UNJUDGED = 0.5
 """Share of a batch. Above it something is down, and it is better to stop than to write verdicts that nobody gave."""
@@ -28,6 +28,8 @@ class JudgeSpec(NamedTuple):
     verifier: str
     """A key of VERIFIERS, or ``pkg.module:name``."""
     categories: tuple[str, ...]
+    custom_reward_function: Mapping[str, Any] | None = None
+    """veRL's node of that name, of a run whose verifier is COMPUTE_SCORE."""
 
 
 class Judge:
@@ -36,7 +38,7 @@ class Judge:
     def __init__(self, spec: JudgeSpec) -> None:
         self._spec = spec
         self._classifier = load_classifier(spec.classifier)
-        self._verifier = load_verifier(spec.verifier)
+        self._verifier = load_verifier(spec.verifier, _compute_score(spec))
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="judge", daemon=True)
 
@@ -57,11 +59,10 @@ class Judge:
     async def judge(self, rollouts: Sequence[Rollout]) -> list[Judgment]:
         """One judgment for each response.
 
-        Raises MadrlError when the classifier raises or finds a category that is not declared, and when more than
+        Raises MadrlError for a mistake of the classifier or the verifier (``PluginError``), and when more than
         MAX_UNJUDGED of the responses cannot be judged.
         """
         judged = list(await asyncio.gather(*map(self._judge_one, rollouts)))
-        category_indices([judgment.category for judgment in judged], self._spec.categories)
         unjudged = [judgment.reason for judgment in judged if judgment.correctness is None]
         if len(unjudged) > MAX_UNJUDGED * len(judged):
             raise MadrlError(
@@ -71,12 +72,21 @@ class Judge:
         return judged
 
     async def _judge_one(self, rollout: Rollout) -> Judgment:
+        spec = self._spec
         try:
-            category, _ = classify_response(self._classifier, self._spec.classifier, rollout)
-        except RuntimeError as error:
+            category, _ = classify_response(self._classifier, spec.classifier, rollout, spec.categories)
+            found = await verify_response(self._verifier, spec.verifier, rollout)
+        except PluginError as error:
             raise MadrlError(str(error)) from error
-        found = await verify_response(self._verifier, self._spec.verifier, rollout)
         return Judgment(category, found.correctness, found.answer, found.reason, found.extra)
+
+
+def _compute_score(spec: JudgeSpec) -> ComputeScore | None:
+    if spec.custom_reward_function is None:
+        return None
+    from madrl.trainer.custom_reward import custom_reward_function
+
+    return custom_reward_function(spec.custom_reward_function)
 
 
 async def _cancel_others() -> None:

@@ -30,8 +30,9 @@ import madrl
 from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
 from madrl.settings import Settings
+from madrl.trainer.custom_reward import custom_reward_function
 from madrl.trainer.verl_settings import refusals
-from madrl.verifiers import load_verifier
+from madrl.verifiers import COMPUTE_SCORE, load_verifier
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
@@ -89,6 +90,9 @@ def _make_absolute(config: DictConfig) -> None:
     """Ray workers may run in another folder, so paths are made absolute here, once."""
     for key in ("run", "data"):
         config.paths[key] = str(Path(config.paths[key]).expanduser().absolute())
+    function = config.reward.custom_reward_function
+    if function.path and "://" not in function.path:
+        function.path = str(Path(function.path).expanduser().absolute())
 
 
 def check_keys(config: DictConfig) -> None:
@@ -124,6 +128,8 @@ def _allowed_keys(path: str, node: DictConfig, reference: Any) -> set[str] | Non
     """The keys that veRL reads under ``path``; None where it leaves the node free."""
     if path == "ray_kwargs.ray_init":
         return set(inspect.signature(ray.init).parameters) | {"timeline_json_file"}
+    if path == "reward.custom_reward_function":
+        return {"path", "name", "reward_kwargs"}  # veRL reads the last one, and has no default for it
     if not isinstance(reference, DictConfig) or not reference:
         return None
     allowed = {str(key) for key in reference}
@@ -137,7 +143,7 @@ def check_values(config: DictConfig) -> None:
     """Our settings, the traps that veRL lets pass, and veRL's own validation; MadrlError for what they reject."""
     settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
     load_classifier(settings.classifier)
-    load_verifier(settings.verifier)
+    _check_verifier(config, settings.verifier)
     for key in (
         "seed",
         "trainer.total_training_steps",
@@ -190,6 +196,22 @@ def _check_group_filter(config: DictConfig) -> None:
         raise MadrlError(
             f"data.gen_batch_size={size!r} does not divide data.train_batch_size={batch_size}: leave it out"
         )
+
+
+def _check_verifier(config: DictConfig, verifier: str) -> None:
+    """That there is such a verifier, and that ``reward.custom_reward_function`` is set for COMPUTE_SCORE alone: without
+    it veRL hands over its own default scorer, and with another verifier nobody calls it."""
+    function = config.reward.custom_reward_function
+    if verifier == COMPUTE_SCORE and not function.path:
+        raise MadrlError(
+            f"madrl.verifier={verifier} needs your function: set reward.custom_reward_function.path=FILE (and .name)"
+        )
+    if verifier != COMPUTE_SCORE and function.path:
+        raise MadrlError(
+            f"reward.custom_reward_function.path={function.path} would not be called with madrl.verifier={verifier}: "
+            f"set madrl.verifier={COMPUTE_SCORE}, or leave the path out"
+        )
+    load_verifier(verifier, custom_reward_function(function) if function.path else None)
 
 
 def _is_set(node: Any) -> bool:

@@ -9,6 +9,7 @@ when the last sibling is in, one DataProto of the whole group goes to one reward
 
 import gc
 import hashlib
+import logging
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,7 +21,9 @@ from tensordict import TensorDict
 from verl.experimental.agent_loop import AgentLoopOutput
 from verl.protocol import DataProto
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
+from verl.trainer.ppo.v1.agent_loop_tq import logger as verl_logger
 
+from madrl.judge import PluginError
 from madrl.rollout import Judgment
 from madrl.trainer.judging import PromptGroup
 from madrl.trainer.reward_manager import JUDGE, JUDGMENT_COLUMN, STAGE
@@ -43,6 +46,7 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        verl_logger.addFilter(without_its_traceback)
         # A full garbage collection walks everything that the imports left, and stalls all sessions for half a second.
         gc.collect()
         gc.freeze()
@@ -131,6 +135,15 @@ def session_seed(run_seed: int, trajectory: Mapping[str, Any], row: Mapping[str,
     prompt = (str(row["data_source"]), int(row["index"]), [(m["role"], m["content"]) for m in row["raw_prompt"]])
     key = (run_seed, int(trajectory["step"]), bool(trajectory["validate"]), prompt, int(row["session_id"]))
     return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=4).digest(), "little")
+
+
+def without_its_traceback(record: logging.LogRecord) -> bool:
+    """A PluginError in one line: veRL logs each session that ends with it, and its traceback has been logged already
+    where it was raised."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, PluginError):
+        record.msg, record.args, record.exc_info = f"{record.getMessage()}: {error}", (), None
+    return True
 
 
 def group_data(

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import torch
 from omegaconf import DictConfig
 from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
+from verl.trainer.ppo.reward import load_reward_manager
 
 from madrl.errors import MadrlError
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data
-from madrl.trainer.reward_manager import MadRewardManager
 
 ROWS = 8
 
@@ -93,7 +93,7 @@ def rehearse(overrides: Sequence[str]) -> list[Rehearsed]:
 async def _score(
     config: DictConfig, rows: Sequence[Mapping[str, Any]], responses: Callable[[str], list[str]]
 ) -> list[Rehearsed]:
-    manager = MadRewardManager(config, _Characters())
+    manager = load_reward_manager(config, _Characters())
     found = []
     for row in rows:
         texts = responses(row["reward_model"]["ground_truth"])

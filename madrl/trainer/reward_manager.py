@@ -10,6 +10,7 @@ with the whole group and those judgments in JUDGMENT_COLUMN, to score it.
 """
 
 import asyncio
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from verl.protocol import DataProto
 
 from madrl.classifiers import load_classifier
 from madrl.frequency import category_indices
-from madrl.judge import classify_response, verify_response
+from madrl.judge import PluginError, classify_response, verify_response
 from madrl.reward import score_group
 from madrl.rollout import Judgment, Rollout
 from madrl.settings import Settings
@@ -47,7 +48,7 @@ class MadRewardManager(RewardManagerBase):
         assert isinstance(node, dict)
         self.settings = Settings.from_config({str(key): value for key, value in node.items()})
         self.classify = load_classifier(self.settings.classifier)
-        self.verify = load_verifier(self.settings.verifier)
+        self.verify = load_verifier(self.settings.verifier, compute_score)
         self.judging = 0
         """Responses that have come and have no judgment yet."""
 
@@ -64,21 +65,22 @@ class MadRewardManager(RewardManagerBase):
         return self.score(data, judgments)
 
     async def judge(self, data: DataProto) -> list[Judgment | Exception]:
-        """Classify and verify each response, concurrently; a RuntimeError in the place of one that has no category
-        because the classifier raised (it is ours to mend, and not the fault of the siblings)."""
+        """Classify and verify each response, concurrently; a PluginError in the place of one that a mistake of
+        the classifier or the verifier leaves without a judgment: that is not the fault of its siblings."""
         return list(await asyncio.gather(*(self._judge_one(rollout) for rollout in self.rollouts(data))))
 
     async def _judge_one(self, rollout: Rollout) -> Judgment | Exception:
         self.judging += 1
         queued = self.judging
         try:
-            category, why_category = classify_response(self.classify, self.settings.classifier, rollout)
-            found = await verify_response(self.verify, self.settings.verifier, rollout)
-        except RuntimeError as error:
+            settings = self.settings
+            category, reason = classify_response(self.classify, settings.classifier, rollout, settings.categories)
+            found = await verify_response(self.verify, settings.verifier, rollout)
+        except PluginError as error:
             return error
         finally:
             self.judging -= 1
-        return Judgment(category, found.correctness, found.answer, found.reason or why_category, found.extra, queued)
+        return Judgment(category, found.correctness, found.answer, found.reason or reason, found.extra, queued)
 
     def rollouts(self, data: DataProto) -> list[Rollout]:
         """The responses as text, without padding and special tokens, each with its prompt row's reference."""
@@ -122,7 +124,8 @@ class MadRewardManager(RewardManagerBase):
                 "correctness": float(scored.correctness[i]),
                 "divergence_reward": float(scored.divergence_reward[i]),
                 "queued": judgment.queued,
-                "verifier_extra": dict(judgment.extra),
+                # As text: veRL's validation takes the mean of everything else.
+                "verifier_extra": json.dumps(judgment.extra, ensure_ascii=False) if judgment.extra else None,
             }
             if data.meta_info.get("validate"):
                 # veRL's validation averages numeric columns: these means are the category shares.

@@ -185,6 +185,7 @@ class MadReplayBuffer(ReplayBuffer):
             record["dropped"] = False
             record |= {"reward": float(scores.sum()), **plain["reward_extra_info"], **plain.get(GROUP_TIMING, {})}
             record["row"] = int(record["row"])
+            record["verifier_extra"] = json.loads(record["verifier_extra"] or "null")
             records.append(record)
         return last_turns(records)
 
@@ -237,6 +238,7 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     }
     found |= {f"share/{n}": float(s) for n, s in zip(names, measure.shares(indices, len(names)), strict=True)}
     if settings.reward.form == "gated":
+        # Of the formula itself, before gate_floor raises it.
         found["negative_gate_rate"] = _mean([1.0 + settings.reward.lambda_g * r < 0 for r in divergence])
     if records:
         found["reward_queue/max"] = max(r["queued"] for r in records)

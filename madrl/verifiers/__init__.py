@@ -1,29 +1,50 @@
-"""Verifiers: whether one response is correct, incorrect or unjudged. They are async, since some wait for a service."""
+"""Verifiers: how correct one response is, in [0, 1], or that it is unjudged. Async, since some wait for a service."""
 
-import inspect
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from madrl.errors import MadrlError
 from madrl.plugins import load_plugin
-from madrl.rollout import Rollout, Verification
+from madrl.rollout import Rollout
+from madrl.verifiers.compute_score import ComputeScore, verifier_of
+from madrl.verifiers.exact_match import verify_exact_match
 from madrl.verifiers.listed_option import verify_listed_option
 from madrl.verifiers.math_answer import verify_math
 from madrl.verifiers.program import verify_program
+from madrl.verifiers.threads import asynchronous
 
-Verifier = Callable[[Rollout], Awaitable[Verification]]
+Verifier = Callable[[Rollout], Awaitable[Any]]
+"""Ours return a Verification; ``madrl.judge`` says what others may return, and checks it."""
 
-VERIFIERS: dict[str, Verifier] = {"listed_option": verify_listed_option, "math": verify_math, "code": verify_program}
+VERIFIERS: dict[str, Verifier] = {
+    "listed_option": verify_listed_option,
+    "math": verify_math,
+    "exact_match": verify_exact_match,
+    "code": verify_program,
+}
+
+COMPUTE_SCORE = "compute_score"
+"""The verifier of a run that has its function in veRL's ``reward.custom_reward_function``."""
 
 
-def load_verifier(spec: str) -> Verifier:
-    """The verifier that ``spec`` names: a key of VERIFIERS, or ``pkg.module:name``.
+def load_verifier(spec: str, compute_score: ComputeScore | None = None) -> Verifier:
+    """The verifier that ``spec`` names: a key of VERIFIERS, ``pkg.module:name``, or COMPUTE_SCORE.
 
-    Raises MadrlError when there is none, when what it names cannot be called, or when it is a plain function, which
-    would fail at the first ``await``, in the middle of a run.
+    A function that is not async is called in a thread.
+
+    Args:
+        compute_score: the function of the run's ``reward.custom_reward_function``, for COMPUTE_SCORE.
+
+    Raises MadrlError when there is none, or when what it names cannot be called.
     """
+    if spec == COMPUTE_SCORE:
+        if compute_score is None:
+            raise MadrlError(
+                f"verifier {spec!r} is the reward.custom_reward_function of a run's config, and there is none here: "
+                "name your own as pkg.module:name"
+            )
+        return verifier_of(compute_score)
     verifier = load_plugin(spec, VERIFIERS, "verifier")
     if not callable(verifier):
-        raise MadrlError(f"verifier {spec!r} is a {type(verifier).__name__}: name an async function of one Rollout")
-    if inspect.isfunction(verifier) and not inspect.iscoroutinefunction(verifier):
-        raise MadrlError(f"verifier {spec!r} is not async: write it as 'async def'")
-    return verifier
+        raise MadrlError(f"verifier {spec!r} is a {type(verifier).__name__}: name a function of one Rollout")
+    return asynchronous(verifier)

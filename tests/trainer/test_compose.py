@@ -6,6 +6,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from madrl.errors import MadrlError
+from madrl.reward import RewardConfig
+from madrl.settings import Settings
 from madrl.trainer.compose import compose
 
 RUN = ["task=synthetic_closed", "profile=gpu", "trainer.experiment_name=x"]
@@ -60,6 +62,11 @@ def test_a_config_that_would_run_something_else_is_refused(overrides: list[str],
     with pytest.raises(MadrlError, match=message) as refused:
         compose(RUN + overrides)
     assert "\n" not in str(refused.value)
+
+
+def test_the_reward_s_defaults_in_the_config_are_reward_config_s() -> None:
+    settings = Settings.from_config(OmegaConf.to_container(compose([*RUN, "madrl.reward.alpha=0.7"]).madrl))  # type: ignore[arg-type]
+    assert settings.reward == RewardConfig()
 
 
 def test_chunked_prefill_is_refused_on_a_cpu_because_it_kills_the_engine() -> None:

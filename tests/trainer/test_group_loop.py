@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 import torch
 from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
+from verl.trainer.ppo.v1.agent_loop_tq import logger as verl_logger
 
 from madrl.classifiers.choice import choice_ground_truth
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
+from madrl.judge import PluginError
 from madrl.reward import score_group
 from madrl.rollout import Classification, Judgment, Rollout, Verification
 from madrl.trainer.compose import compose
-from madrl.trainer.group_loop import Arrival, group_data, session_seed
+from madrl.trainer.group_loop import Arrival, group_data, session_seed, without_its_traceback
 from madrl.trainer.reward_manager import JUDGE, STAGE, MadRewardManager
 
 OPTIONS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
@@ -129,6 +131,41 @@ async def test_a_classifier_that_raises_on_one_response_spares_its_siblings(
     assert judged[0].category == "rank_3"
     assert isinstance(judged[1], RuntimeError)
     assert "ValueError: no words for that" in str(judged[1])
+
+
+async def test_a_category_that_is_not_declared_spares_its_siblings(
+    manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manager, "classify", lambda rollout: "rank_3" if rollout.response == "Indian" else "rank_9")
+    judged = (await manager.run_single(group_data(arrivals("Indian", "Pacific"), {STAGE: JUDGE})))["judgments"]
+    assert judged[0].category == "rank_3"
+    assert str(judged[1]).startswith("classifier choice: category 'rank_9' is not declared")
+
+
+async def test_a_verifier_that_returns_something_else_spares_its_siblings(
+    manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unsure(rollout: Rollout) -> Any:
+        return 1.0 if rollout.response == "Indian" else "right"
+
+    monkeypatch.setattr(manager, "verify", unsure)
+    judged = (await manager.run_single(group_data(arrivals("Indian", "Pacific"), {STAGE: JUDGE})))["judgments"]
+    assert judged[0].correctness == 1.0
+    assert str(judged[1]).startswith("verifier listed_option returned 'right', a str: return True or False")
+
+
+def test_a_session_that_a_plug_in_s_mistake_ends_is_logged_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    mistake, other = PluginError("classifier mine returned 1, an int"), ValueError("something else")
+    verl_logger.addFilter(without_its_traceback)
+    try:
+        for error in (mistake, other):
+            verl_logger.error("Error in _run_prompt for uid=p", exc_info=(type(error), error, error.__traceback__))
+    finally:
+        verl_logger.removeFilter(without_its_traceback)
+    assert [(r.getMessage(), bool(r.exc_info)) for r in caplog.records] == [
+        ("Error in _run_prompt for uid=p: classifier mine returned 1, an int", False),
+        ("Error in _run_prompt for uid=p", True),
+    ]
 
 
 async def test_two_prompts_in_one_call_are_refused(manager: MadRewardManager) -> None:

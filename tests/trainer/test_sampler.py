@@ -73,7 +73,10 @@ def test_the_rate_of_responses_that_were_cut_is_of_all_responses() -> None:
 
 def test_a_response_is_truncated_when_it_is_as_long_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     fields = {
-        "extra_fields": [{"reward_extra_info": {"category": "a", "row": "7"}}] * 3,
+        "extra_fields": [
+            {"reward_extra_info": {"category": "a", "row": "7", "verifier_extra": extra}}
+            for extra in ('{"passed": 3}', None, None)
+        ],
         "rm_scores": [np.array([0.0, 0.5])] * 3,
     }
     monkeypatch.setattr("madrl.trainer.sampler.tq.kv_batch_get", lambda **_: fields)
@@ -86,6 +89,7 @@ def test_a_response_is_truncated_when_it_is_as_long_as_the_limit(monkeypatch: py
     # Session 1 has two outputs, and its last one is not cut.
     assert [(r["session"], r["truncated"], r["reward"]) for r in found] == [(0, True, 0.5), (1, False, 0.5)]
     assert [(r["group"], r["turn"], r["row"]) for r in found] == [("p", 0, 7), ("p", 1, 7)]
+    assert [r["verifier_extra"] for r in found] == [{"passed": 3}, None]
 
 
 def test_what_does_not_exist_for_a_batch_is_left_out_and_never_nan() -> None:
@@ -100,6 +104,7 @@ def test_the_gated_form_reports_how_often_its_factor_is_negative() -> None:
     # 1 + 2 * r is below zero for r = -0.6 and -1, not for -0.4 and 0.5
     records = [record("p", "a", divergence=r) for r in (-0.6, -1.0, -0.4, 0.5)]
     assert batch_metrics(records, settings(form="gated"))["mad/negative_gate_rate"] == 0.5
+    assert batch_metrics(records, settings(form="gated", gate_floor=0.0))["mad/negative_gate_rate"] == 0.5
     assert "mad/negative_gate_rate" not in batch_metrics(records, settings())
 
 
