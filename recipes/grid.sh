@@ -11,6 +11,7 @@
 # A cell is a recipe: hardware and time are those of madrl/run.py, whose variables DATASET, SANDBOX_URL, WANDB hold here
 # as well. `--profile tiny` makes every cell a miniature on two CPU cores, 6 to 20 minutes each.
 set -euo pipefail
+case ${1:-} in -h | --help) sed -n '2,/^[^#]/ s/^# \{0,1\}//p' "$0" && exit ;; esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . recipes/environment.sh
 bash recipes/install.sh

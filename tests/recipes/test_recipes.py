@@ -129,6 +129,12 @@ def test_help_prints_the_recipe_s_head_and_the_variables_and_does_nothing_else(t
             assert done.stdout.startswith(first.removeprefix("# "))
             assert "MODEL=PATH|base" in done.stdout
             assert "exec bash" not in done.stdout
+    for name in ("grid.sh", "install.sh", "temperature_sweep.sh"):
+        command = ["bash", str(RECIPES / name), "--help"]
+        done = subprocess.run(command, env=nothing, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        head = (RECIPES / name).read_text().split("set -euo")[0].splitlines()[1:]
+        assert done.stdout.splitlines() == [line.removeprefix("#").removeprefix(" ") for line in head]
     assert list(tmp_path.iterdir()) == []
 
 
