@@ -26,7 +26,7 @@ from madrl.files import locked
 from madrl.judge import classify_response, verify_response
 from madrl.response_file import line_of, read_responses, writable
 from madrl.rollout import Rollout
-from madrl.verifiers import load_verifier
+from madrl.verifiers import check_ready, load_verifier
 
 CHUNK = 256
 """Responses verified at a time; also what a kill can cost."""
@@ -71,9 +71,11 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judged:
     ``answer`` that was taken from it, the ``reason``, and ``correct`` (true, false or null) as ``rescore`` reads it.
 
     A line has at least ``response`` and ``ground_truth``; a ground truth that is not a string is taken as its JSON
-    text. The rest is as in ``classify_file``; a verifier that raises leaves that line unjudged, as in training.
+    text. The rest is as in ``classify_file``; a verifier that raises leaves that line unjudged, as in training. Raises
+    MadrlError also when the verifier waits for a service that is not there.
     """
     verifier = load_verifier(spec)
+    check_ready(spec, ())
 
     async def annotate(rollout: Rollout) -> dict[str, Any]:
         verdict, answer, reason = await verify_response(verifier, spec, rollout)

@@ -77,9 +77,9 @@ def _marks() -> Reader:
             mark.search(code)
 
     slow = (
-        Attack("for a", " in", "\n"), Attack("new x", " ", "y"), Attack("func (a", " ", "!"), Attack("vector", " ", "!"),
-        Attack("function", " ", "x y"), Attack("", "impl ", ""), Attack("", "[](", ""), Attack("", "[](", ")"),
-        Attack("end", "\t", "x"), Attack("", "static ", "x"), Attack("a:b", "[]", "!"),
+        Attack("for a", " in", "\n"), Attack("new x", " ", "y"), Attack("func (a", " ", "!"),
+        Attack("vector", " ", "!"), Attack("function", " ", "x y"), Attack("", "impl ", ""), Attack("", "[](", ""),
+        Attack("", "[](", ")"), Attack("end", "\t", "x"), Attack("", "static ", "x"), Attack("a:b", "[]", "!"),
     )  # fmt: skip
     return Reader(search, (), slow)
 
