@@ -80,7 +80,7 @@ class JudgeService:
         self.metrics = metrics
 
     def language(self, name: str) -> str:
-        """The canonical name. Raises UnknownLanguageError, and LanguageNotServedError for one without a toolchain here."""
+        """The canonical name. Raises UnknownLanguageError; LanguageNotServedError without a toolchain for it here."""
         language = language_of(name)
         if language is None:
             raise UnknownLanguageError(
