@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from madrl.trainer.compose import compose
 from madrl.trainer.launch import _claim, _one_of_its_own, train
 from madrl.trainer.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
 from madrl.trainer.progress import progress_of
+from madrl.trainer.rehearsal import rehearse
 from madrl.verifiers.program import URLS_VARIABLE
 
 DEADLINE_S = 300.0
@@ -249,7 +251,10 @@ def test_a_damaged_checkpoint_tracker_is_named_with_its_remedy(tmp_path: Path) -
         run.checkpoint_step()
 
 
-def test_training_asks_for_the_sandbox_before_verl_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("start", [train, rehearse])
+def test_a_run_and_its_rehearsal_ask_for_the_sandbox_before_they_start(
+    start: Callable[[list[str]], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(URLS_VARIABLE, "http://127.0.0.1:9")
     data, run = tmp_path / "data", tmp_path / "run"
     data.mkdir()
@@ -261,5 +266,5 @@ def test_training_asks_for_the_sandbox_before_verl_starts(tmp_path: Path, monkey
         write_parquet([row], data / f"{split}.parquet")
     settings = ["task=code_contests", "trainer.experiment_name=x", "paths.model=m", f"paths.run={run}"]
     with pytest.raises(MadrlError, match="no sandbox answers"):
-        train([*settings, f"paths.data={data}"])
+        start([*settings, f"paths.data={data}"])
     assert not (run / "train.log").exists()
