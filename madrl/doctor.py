@@ -101,26 +101,24 @@ def _plugins() -> list[Check]:
 
 def _sandbox() -> list[Check]:
     """Each replica of the service that judges programs. Only tasks with programs need one, so none is no failure,
-    unless MADRL_SANDBOX_URLS promises it."""
-    import httpx
-
+    unless MADRL_SANDBOX_URLS promises it; nor is a language that another replica has."""
     from madrl.verifiers.program import URLS_VARIABLE, sandbox_urls
+    from madrl.verifiers.sandbox_health import START, health_of
 
+    found = health_of(sandbox_urls())
+    served = {language for health in found for language in health.served}
     checks = []
-    for url in sandbox_urls():
-        try:
-            health = httpx.get(f"{url}/health", timeout=5, trust_env=False).raise_for_status().json()
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+    for health in found:
+        if health.trouble:
             promised = URLS_VARIABLE in os.environ
-            detail = f"no service at {url} ({type(error).__name__})"
+            detail = f"no service at {health.url} ({health.trouble})"
             detail += "" if promised else "; only code tasks need one"
-            remedy = "bash sandbox/install.sh && python -m sandbox, or set MADRL_SANDBOX_URLS"
-            checks.append(Check("sandbox", False if promised else None, detail, remedy))
+            checks.append(Check("sandbox", False if promised else None, detail, f"{START}, or set {URLS_VARIABLE}"))
             continue
-        served = [language for language, works in health["languages"].items() if works]
-        detail = f"{url}: {health['slots']} slots, protection {health['protection']}, {', '.join(served)}"
-        missing = "; ".join(health["missing"].values())
-        checks.append(Check("sandbox", not missing, f"{detail}{'; ' + missing if missing else ''}", missing))
+        detail = f"{health.url}: {health.slots} slots, protection {health.protection}, {', '.join(health.served)}"
+        detail += "".join(f"; no {language}" for language in health.missing)
+        remedy = "; ".join(why for language, why in health.missing.items() if language not in served)
+        checks.append(Check("sandbox", not remedy, detail, remedy))
     return checks
 
 

@@ -26,7 +26,7 @@ from madrl.files import locked
 from madrl.judge import PluginError, classify_response, verify_response
 from madrl.records import line_of, read, writable
 from madrl.rollout import Rollout
-from madrl.verifiers import load_verifier
+from madrl.verifiers import check_ready, load_verifier
 
 CHUNK = 256
 """Responses verified at a time; also what a kill can cost."""
@@ -72,9 +72,11 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judged:
     the verifier found as ``verifier_extra``.
 
     A line has at least ``response`` and ``ground_truth``; a ground truth that is not a string is taken as its JSON
-    text. The rest is as in ``classify_file``; a verifier that raises leaves that line unjudged, as in training.
+    text. The rest is as in ``classify_file``; a verifier that raises leaves that line unjudged, as in training. Raises
+    MadrlError also when the verifier waits for a service that is not there.
     """
     verifier = load_verifier(spec)
+    check_ready(spec, ())
 
     async def annotate(rollout: Rollout) -> dict[str, Any]:
         found = await verify_response(verifier, spec, rollout)

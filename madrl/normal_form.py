@@ -7,7 +7,7 @@ from typing import Literal
 MAX_MARKS = 30
 """Of the marks on one letter, this many are read: Unicode's own limit for text that streams (UAX #15, section 13)."""
 
-# Marks, with the few signs outside ASCII that no script runs together thirty times. Python's re knows no class of marks.
+# Marks, and with them signs outside ASCII, which say nothing thirty times over. Python's re knows no class of marks.
 _TOO_MANY_MARKS = re.compile(rf"([^\x00-\x7f\w\s]{{{MAX_MARKS}}})[^\x00-\x7f\w\s]+")
 
 

@@ -9,5 +9,9 @@ class ToolchainMissingError(SandboxError):
     """A language has no compiler or interpreter here; the message names the Debian package."""
 
 
+class LanguageNotServedError(SandboxError):
+    """A request names a language that works on other machines, and not on this one; repeating it changes nothing."""
+
+
 class BoxLostError(SandboxError):
     """A sandbox ended while it was in use. Who is to blame is decided by judging.py, with a canary."""

@@ -22,7 +22,7 @@ from sandbox.api import (
     Verdict,
 )
 from sandbox.cache import ArtifactCache
-from sandbox.errors import SandboxError
+from sandbox.errors import LanguageNotServedError
 from sandbox.jobs import (
     COMPILE_CPU_S,
     COMPILE_MEMORY_MB,
@@ -80,18 +80,18 @@ class JudgeService:
         self.metrics = metrics
 
     def language(self, name: str) -> str:
-        """The canonical name. Raises UnknownLanguageError; SandboxError for one that is not served here."""
+        """The canonical name. Raises UnknownLanguageError; LanguageNotServedError without a toolchain for it here."""
         language = language_of(name)
         if language is None:
             raise UnknownLanguageError(
                 f"unknown language {name!r}: use one of {sorted({*self.toolchains, *self.missing})}"
             )
         if language in self.missing:
-            raise SandboxError(f"{language} is not available on this machine: {self.missing[language]}")
+            raise LanguageNotServedError(f"{language} is not served here: {self.missing[language]}")
         return language
 
     async def judge(self, request: JudgeRequest) -> tuple[JudgeResponse, Asked]:
-        """The verdict. Raises UnknownLanguageError, SandboxError, OverloadedError."""
+        """The verdict. Raises UnknownLanguageError, LanguageNotServedError, SandboxError, OverloadedError."""
         asked = Asked(self.language(request.language))
         tests = [TestCase(_bytes(test.input), _bytes(test.output)) for test in request.tests]
 
@@ -117,7 +117,7 @@ class JudgeService:
         return response, asked
 
     async def run_code(self, request: RunCodeRequest) -> tuple[RunCodeResponse, Asked]:
-        """SandboxFusion's answer. Raises UnknownLanguageError, BadFilesError, SandboxError, OverloadedError."""
+        """SandboxFusion's answer. Raises BadFilesError, and as ``judge``."""
         started = time.monotonic()
         asked = Asked(self.language(request.language))
         files = {

@@ -70,7 +70,7 @@ def _filled_in(command: tuple[str, ...] | None, entry: str, memory_mb: int) -> l
     return None if command is None else [part.format(memory_mb=memory_mb, entry=entry) for part in command]
 
 
-# A program decides what these meet, in the service's event loop. What opens and never closes is matched up to its end, so
+# A program decides what these meet, in the service's event loop. What opens and never closes is matched to its end, so
 # that no character is read again from the next opening; and no repetition gives back what it has taken.
 _JAVA_COMMENT_OR_LITERAL = re.compile(
     r"""

@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from sandbox.api import JudgeRequest, JudgeResponse, RunCodeRequest, RunCodeResponse
-from sandbox.errors import SandboxError
+from sandbox.errors import LanguageNotServedError, SandboxError
 from sandbox.judge_service import Asked, BadFilesError, JudgeService, UnknownLanguageError
 from sandbox.languages import ALIASES
 from sandbox.pool import OverloadedError
@@ -115,6 +115,11 @@ def build_app(state: State) -> FastAPI:
     @app.exception_handler(BadFilesError)
     async def unprocessable(_: Request, error: Exception) -> JSONResponse:
         return JSONResponse({"detail": str(error)}, 422)
+
+    @app.exception_handler(LanguageNotServedError)
+    async def not_served(_: Request, error: LanguageNotServedError) -> JSONResponse:
+        # Not 503: a client would come back to what stays as it is, and take a service that works for one that is down.
+        return JSONResponse({"detail": str(error)}, 501)
 
     @app.exception_handler(SandboxError)
     async def unavailable(_: Request, error: SandboxError) -> JSONResponse:

@@ -133,13 +133,17 @@ def _is_in(op: Any, argument: Any, character: str, flags: int) -> bool:
     for kind, value in argument:
         if kind is _constants.NEGATE:
             wanted = False
-        elif (
-            (kind is _constants.LITERAL and character == chr(value))
-            or (kind is _constants.RANGE and value[0] <= ord(character) <= value[1])
-            or (kind is _constants.CATEGORY and _in_category(value, character))
-        ):
+        elif _is_member(kind, value, character):
             return wanted
     return not wanted
+
+
+def _is_member(kind: Any, value: Any, character: str) -> bool:
+    if kind is _constants.LITERAL:
+        return character == chr(value)
+    if kind is _constants.RANGE:
+        return bool(value[0] <= ord(character) <= value[1])
+    return _in_category(value, character)
 
 
 def _in_category(category: Any, character: str) -> bool:

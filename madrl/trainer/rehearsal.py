@@ -18,6 +18,7 @@ from verl.trainer.ppo.reward import load_reward_manager
 from madrl.errors import MadrlError
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data
+from madrl.verifiers import check_ready
 
 ROWS = 8
 
@@ -75,7 +76,8 @@ class _Characters:
 def rehearse(overrides: Sequence[str]) -> list[Rehearsed]:
     """Score groups for ROWS rows of the run's training file, spread evenly, with its own reward manager.
 
-    Raises MadrlError for a bad config, a file that cannot be read, and a classifier that has no responses here.
+    Raises MadrlError for a bad config, a file that cannot be read, a classifier that has no responses here, and a
+    verifier whose service is not there.
     """
     config = compose(overrides)
     name = config.madrl.classifier
@@ -86,6 +88,7 @@ def rehearse(overrides: Sequence[str]) -> list[Rehearsed]:
         rows = pq.read_table(path).to_pylist()
     except OSError as error:
         raise MadrlError(f"cannot read {path} ({error}): prepare the data first") from error
+    check_ready(config.madrl.verifier, list(config.madrl.categories))
     chosen = rows[:: -(-len(rows) // ROWS)]
     return asyncio.run(_score(config, chosen, RESPONSES[name]))
 

@@ -1,6 +1,6 @@
 """Verifiers: how correct one response is, in [0, 1], or that it is unjudged. Async, since some wait for a service."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from madrl.errors import MadrlError
@@ -11,6 +11,7 @@ from madrl.verifiers.exact_match import verify_exact_match
 from madrl.verifiers.listed_option import verify_listed_option
 from madrl.verifiers.math_answer import verify_math
 from madrl.verifiers.program import verify_program
+from madrl.verifiers.sandbox_health import check_sandbox
 from madrl.verifiers.threads import asynchronous
 
 Verifier = Callable[[Rollout], Awaitable[Any]]
@@ -25,6 +26,10 @@ VERIFIERS: dict[str, Verifier] = {
 
 COMPUTE_SCORE = "compute_score"
 """The verifier of a run that has its function in veRL's ``reward.custom_reward_function``."""
+
+NEEDS: dict[str, Callable[[Sequence[str]], None]] = {"code": check_sandbox}
+"""For those of VERIFIERS that wait for a service: raises MadrlError, with the remedy, when it cannot judge the
+categories given."""
 
 
 def load_verifier(spec: str, compute_score: ComputeScore | None = None) -> Verifier:
@@ -48,3 +53,13 @@ def load_verifier(spec: str, compute_score: ComputeScore | None = None) -> Verif
     if not callable(verifier):
         raise MadrlError(f"verifier {spec!r} is a {type(verifier).__name__}: name a function of one Rollout")
     return asynchronous(verifier)
+
+
+def check_ready(spec: str, categories: Sequence[str]) -> None:
+    """Asks what the verifier ``spec`` waits for whether it is there and can judge responses of ``categories``.
+
+    To be called before a run starts. Raises MadrlError, with the remedy; does nothing for a verifier that waits for
+    nothing or is the user's own.
+    """
+    if spec in NEEDS:
+        NEEDS[spec](categories)

@@ -5,12 +5,15 @@ import logging
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 logger = logging.getLogger(__name__)
 
 ASIDE_S, MAX_ASIDE_S = 0.25, 5.0
 """A replica that has failed n times in a row is left alone for min(MAX, ASIDE * 2^(n - 1))."""
+
+WITHOUT_S = 60.0
+"""For so long a replica that says it has no toolchain for a language is believed: then it may have been installed."""
 
 RETURN_JITTER_S = 0.1
 """Requests that wait for a replica's return come back spread over this time."""
@@ -27,6 +30,8 @@ class Replica:
     """In a row."""
     aside_until: float = 0.0
     """On the monotonic clock."""
+    without: dict[str, tuple[float, str]] = field(default_factory=dict)
+    """Language to the moment until which it is not asked for it, on the monotonic clock, and to its own words."""
 
     def failed(self, trouble: str) -> None:
         """Leave it alone for a while, each time longer; once only for all the requests that one failure hits."""
@@ -44,6 +49,15 @@ class Replica:
     def worked(self) -> None:
         """It has given a verdict."""
         self.failures = 0
+
+    def lacks(self, language: str, why: str) -> None:
+        """It works, and has no toolchain for a language: ask it for others only."""
+        self.worked()
+        self.without[language] = (time.monotonic() + WITHOUT_S, why)
+
+    def may_have(self, language: str) -> bool:
+        """Whether it can be asked for a language."""
+        return self.without.get(language, (0.0, ""))[0] <= time.monotonic()
 
 
 async def next_replica(replicas: Sequence[Replica], avoid: Replica | None) -> Replica:

@@ -10,6 +10,7 @@ import json
 import random
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -60,6 +61,10 @@ class _AttemptError(Exception):
         """The service works and fails on this request."""
 
 
+class _NotServedError(Exception):
+    """The replica has no toolchain for the request's language; others may."""
+
+
 @dataclass
 class _Course:
     """What a request has been through, for the reason when its deadline passes."""
@@ -71,7 +76,8 @@ class SandboxClient:
     """Asks replicas of the service at ``urls`` for verdicts.
 
     A request goes to the replica with the fewest of our own requests in flight. One that loses connections or answers
-    5xx or IE is left alone for a short, growing time; one that answers 429 for as long as it asks.
+    5xx or IE is left alone for a short, growing time; one that answers 429 for as long as it asks; one that has no
+    toolchain for a language (501) is asked for the others only.
 
     ``max_concurrency`` bounds the requests taken up at a time, over all replicas. ``deadline_s`` bounds each ``judge``
     from call to return, waiting for its turn included. ``request_timeout_s`` bounds one attempt and defaults to the
@@ -128,7 +134,7 @@ class SandboxClient:
 
         Repeats the request until there is one: after 429, 502, 503, 504, a lost connection, a timeout or half an answer
         until the deadline; after IE or any other 5xx twice. Unjudged when that does not help, and at once when the
-        service refuses the request as such (any other 4xx).
+        service refuses the request as such (any other 4xx) and when no replica has the language.
 
         What the program itself causes is no reason to be unjudged: characters that UTF-8 cannot carry (half a surrogate
         pair) are sent as ``?``, and a program that is alone too large for the service (413) is a compile error, CE.
@@ -164,11 +170,17 @@ class SandboxClient:
     async def _settle(self, http: httpx.AsyncClient, request: Mapping[str, Any], course: _Course) -> _Answer:
         """Repeat the request until an answer is final."""
         body = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
+        language = str(request["language"])
         replica, internal_errors = None, 0
         for attempt in itertools.count():
-            replica = await next_replica(self._replicas, avoid=replica)
+            able = [replica for replica in self._replicas if replica.may_have(language)]
+            if not able:
+                return _Answer(httpx.codes.NOT_IMPLEMENTED, JudgeResult(None, self._no_replica_has(language)))
+            replica = await next_replica(able, avoid=replica)
             try:
-                return await _attempt(http, replica, body)
+                return await _attempt(http, replica, language, body)
+            except _NotServedError:
+                continue
             except _AttemptError as trouble:
                 course.trouble = str(trouble)
                 internal_errors += trouble.internal
@@ -177,9 +189,14 @@ class SandboxClient:
             await asyncio.sleep(random.uniform(0, min(MAX_BACKOFF_S, BACKOFF_S * 2.0 ** min(attempt, 30))))
         raise AssertionError("unreachable")
 
+    def _no_replica_has(self, language: str) -> str:
+        said = "; ".join(f"{replica.url}: {replica.without[language][1]}" for replica in self._replicas)
+        return f"no sandbox serves {language} ({said}): install it and start that sandbox again, or add one that has it"
 
-async def _attempt(http: httpx.AsyncClient, replica: Replica, body: bytes) -> _Answer:
-    """Send the request once. Raises _AttemptError when it is worth repeating, after telling the replica's record."""
+
+async def _attempt(http: httpx.AsyncClient, replica: Replica, language: str, body: bytes) -> _Answer:
+    """Send the request once. Raises _AttemptError when it is worth repeating and _NotServedError when it is worth
+    sending to another, after telling the replica's record."""
     replica.in_flight += 1
     try:
         response = await http.post(f"{replica.url}/judge", content=body, headers={"Content-Type": "application/json"})
@@ -191,6 +208,9 @@ async def _attempt(http: httpx.AsyncClient, replica: Replica, body: bytes) -> _A
     if status == httpx.codes.TOO_MANY_REQUESTS:
         replica.leave_alone(_retry_after_s(response))
         raise _AttemptError(f"sandbox {replica.url}: overloaded (HTTP 429)")
+    if status == httpx.codes.NOT_IMPLEMENTED:
+        replica.lacks(language, _detail(response))
+        raise _NotServedError
     if status >= 500:
         # A draining service's Retry-After is not heeded: the next one at this address may be there sooner.
         raise _failure(replica, f"HTTP {status} {response.text[:200]}", internal=status not in (502, 503, 504))
@@ -213,6 +233,13 @@ def _failure(replica: Replica, what: str, internal: bool = False) -> _AttemptErr
     trouble = f"sandbox {replica.url}: {what}"
     replica.failed(trouble)
     return _AttemptError(trouble, internal)
+
+
+def _detail(response: httpx.Response) -> str:
+    """What the service says in an error's body, as far as a line has room for it."""
+    with suppress(ValueError, KeyError, TypeError):
+        return str(response.json()["detail"])[:300]
+    return response.text[:200]
 
 
 def _retry_after_s(response: httpx.Response) -> float:

@@ -105,6 +105,20 @@ def test_java_runs_whatever_class_has_main(service: Any) -> None:
     assert service.judge(language="java", code=code, tests=[{"output": "1"}], time_limit_s=5)["verdict"] == "AC"
 
 
+@pytest.mark.parametrize(
+    ("language", "code", "verdict"),
+    [
+        ("javascript", "\n" * 1_000_000 + "console.log(1)", "AC"),
+        ("java", "/* " * 300_000, "CE"),
+        ("java", '\\"' * 500_000, "CE"),
+    ],
+    ids=["blank lines", "open comments", "escaped quotes"],
+)
+def test_no_program_text_keeps_the_service_busy(service: Any, language: str, code: str, verdict: str) -> None:
+    # In quadratic time each of them took the service an hour and more, in which it answered nobody.
+    assert service.judge(language=language, code=code, tests=[{"output": "1"}], time_limit_s=5)["verdict"] == verdict
+
+
 def test_javascript_may_import(service: Any) -> None:
     code = "import { readFileSync } from 'fs';\nconsole.log(readFileSync(0, 'utf8').trim());"
     tests = [{"input": "x", "output": "x"}]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,14 @@ from madrl.errors import MadrlError
 from madrl.evaluation.score import run_settings
 from madrl.files import locked
 from madrl.run_folder import RunFolder
+from madrl.schema import make_row, write_parquet
 from madrl.trainer import launch, progress
 from madrl.trainer.compose import compose
 from madrl.trainer.launch import _claim, _messages, _one_of_its_own, train
 from madrl.trainer.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
 from madrl.trainer.progress import progress_of
+from madrl.trainer.rehearsal import rehearse
+from madrl.verifiers.program import URLS_VARIABLE
 
 DEADLINE_S = 300.0
 
@@ -304,3 +308,22 @@ def test_a_damaged_checkpoint_tracker_is_named_with_its_remedy(tmp_path: Path) -
     (run.checkpoints / "latest_checkpointed_iteration.txt").write_text("")
     with pytest.raises(MadrlError, match=r"is damaged: write the number of the newest of \['global_step_20'\]"):
         run.checkpoint_step()
+
+
+@pytest.mark.parametrize("start", [train, rehearse])
+def test_a_run_and_its_rehearsal_ask_for_the_sandbox_before_they_start(
+    start: Callable[[list[str]], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(URLS_VARIABLE, "http://127.0.0.1:9")
+    data, run = tmp_path / "data", tmp_path / "run"
+    data.mkdir()
+    truth = json.dumps({"tests": [{"input": "", "output": "1"}]})
+    for split in ("train", "validation"):
+        row = make_row(
+            data_source="code_contests", prompt="Print 1.", ability="code", ground_truth=truth, index=0, split=split
+        )
+        write_parquet([row], data / f"{split}.parquet")
+    settings = ["task=code_contests", "trainer.experiment_name=x", "paths.model=m", f"paths.run={run}"]
+    with pytest.raises(MadrlError, match="no sandbox answers"):
+        start([*settings, f"paths.data={data}"])
+    assert not (run / "train.log").exists()

@@ -31,11 +31,18 @@ def verdict(code: str = "AC", message: str = "") -> Reply:
 Handler = Callable[[dict[str, Any]], Awaitable[Reply]]
 
 
+async def script_nothing(request: dict[str, Any]) -> Reply:
+    """For a service that is not asked to judge."""
+    raise AssertionError("it is asked to judge")
+
+
 class ScriptedService:
-    """Answers POST /judge with what ``handler`` returns for the request's JSON; starts on a port of its own."""
+    """Answers POST /judge with what ``handler`` returns for the request's JSON, and GET /health with ``health``; starts
+    on a port of its own."""
 
     def __init__(self, handler: Handler) -> None:
         self.handler = handler
+        self.health = Reply(404)
         self.requests: list[dict[str, Any]] = []
         self.in_flight = self.most_in_flight = 0
         self.port = 0
@@ -76,6 +83,10 @@ class ScriptedService:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                if head.startswith("GET /health HTTP/1.1\r\n"):
+                    writer.write(self.health.wire())
+                    await writer.drain()
+                    continue
                 assert head.startswith("POST /judge HTTP/1.1\r\n")
                 length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
                 request = json.loads(await reader.readexactly(length))

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from madrl.verifiers.replicas import ASIDE_S, MAX_ASIDE_S, Replica, next_replica
+from madrl.verifiers.replicas import ASIDE_S, MAX_ASIDE_S, WITHOUT_S, Replica, next_replica
 
 
 async def picks(replicas: list[Replica], avoid: Replica | None = None) -> Counter[str]:
@@ -64,3 +64,15 @@ def test_being_left_alone_is_never_cut_short() -> None:
     replica.leave_alone(60)
     replica.leave_alone(1)
     assert replica.aside_until > time.monotonic() + 50
+
+
+def test_a_replica_without_a_language_is_asked_for_the_others_and_later_again() -> None:
+    replica = Replica("plain", failures=3)
+    replica.lacks("java", "javac is not installed")
+    assert not replica.may_have("java")
+    assert replica.may_have("go")
+    assert (replica.failures, replica.aside_until) == (0, 0.0)
+    until, why = replica.without["java"]
+    assert until <= time.monotonic() + WITHOUT_S
+    replica.without["java"] = (time.monotonic(), why)
+    assert replica.may_have("java")

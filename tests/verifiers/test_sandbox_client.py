@@ -130,6 +130,45 @@ async def test_a_refused_request_is_unjudged_at_once_with_the_services_words(sta
     assert len(service.requests) == 1
 
 
+NO_JAVA = Reply(501, b'{"detail": "java is not served here: apt-get install default-jdk-headless"}')
+
+
+async def without_java(request: dict[str, Any]) -> Reply:
+    return NO_JAVA if request["language"] == "java" else verdict()
+
+
+async def test_a_language_that_a_replica_lacks_is_judged_by_another_and_that_replica_is_not_left_alone() -> None:
+    async with (
+        ScriptedService(without_java) as lacking,
+        ScriptedService(script(verdict("WA"))) as whole,
+        asking(lacking, whole) as client,
+    ):
+        java = {**REQUEST, "language": "java"}
+        # It misses all sixty first choices once in 2^60 runs.
+        assert {(await client.judge(java)).verdict for _ in range(60)} == {"WA"}
+        assert lacking.requests == [java]
+        (record,) = [replica for replica in client._replicas if replica.url == lacking.url]
+        assert (record.aside_until, record.failures) == (0.0, 0)
+        await whole.kill()
+        assert (await client.judge(REQUEST)).verdict == "AC"
+
+
+async def test_a_language_that_no_replica_has_is_unjudged_at_once_with_the_remedy() -> None:
+    async with (
+        ScriptedService(without_java) as one,
+        ScriptedService(without_java) as other,
+        asking(one, other) as client,
+        asyncio.timeout(300),  # half the deadline
+    ):
+        results = [await client.judge({**REQUEST, "language": "java"}) for _ in range(3)]
+        assert (await client.judge(REQUEST)).verdict == "AC"
+    for result in results:
+        assert result.verdict is None
+        assert "no sandbox serves java" in result.reason
+        assert f"{other.url}: java is not served here: apt-get install default-jdk-headless" in result.reason
+    assert sum(request["language"] == "java" for service in (one, other) for request in service.requests) == 2
+
+
 async def too_large(request: dict[str, Any]) -> Reply:
     """A service that takes a thousand bytes."""
     return Reply(413, b"too large") if len(json.dumps(request)) > 1000 else verdict()
