@@ -25,7 +25,8 @@ from madrl.files import locked
 from madrl.grid.cells import Cell, as_json
 from madrl.grid.composed import configs_of
 from madrl.grid.plan import Plan
-from madrl.grid.source import MINIATURE, OF_A_RUN, PACKAGE, code_hash
+from madrl.grid.source import MINIATURE, OF_A_RUN, code_hash
+from madrl.source import PACKAGE
 
 HASH_DIGITS = 8
 
