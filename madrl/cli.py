@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
 from madrl import __version__
 from madrl.errors import MadrlError
@@ -24,6 +24,10 @@ from madrl.errors import MadrlError
 if TYPE_CHECKING:
     from madrl.generation.generate import Done
     from madrl.judge_file import Judged
+
+
+MAX_COUNTED_CATEGORIES = 1_000_000
+"""``floor --categories N`` makes as many names."""
 
 
 class Command(NamedTuple):
@@ -40,8 +44,7 @@ def _rescore_options(parser: argparse.ArgumentParser) -> None:
     from madrl.reward import FORMS, OFF_SUPPORT_RULES, RewardConfig
 
     default = RewardConfig()
-    parser.add_argument("input", metavar="IN.jsonl", help="one response per line: group, category, correct")
-    parser.add_argument("-o", "--output", metavar="OUT.jsonl", required=True, help="gets the same lines with rewards")
+    _add_response_files(parser, "one response per line: group, category, correct", "rewards")
     parser.add_argument("--categories", metavar="A,B,C", required=True, help="the declared categories, in order")
     _add_target_option(parser)
     parser.add_argument("--divergence", default=default.divergence, help=_choices(DIVERGENCES))
@@ -78,7 +81,8 @@ def _rescore(args: argparse.Namespace) -> None:
     categories = _category_names(args.categories)
     target = resolve_target(_target_spec(args.target), categories)
     done = rescore_file(args.input, args.output, categories, target, config)
-    print(f"responses rescored: {done.responses}, groups: {done.groups}, written to {args.output}")
+    said = f"responses rescored: {done.responses}, groups: {done.groups}, written to {args.output}"
+    print(said, file=_beside(args.output))
 
 
 def _classify_options(parser: argparse.ArgumentParser) -> None:
@@ -108,16 +112,25 @@ def _verify(args: argparse.Namespace) -> None:
 
 
 def _add_response_files(parser: argparse.ArgumentParser, needs: str, gains: str) -> None:
-    parser.add_argument("input", metavar="IN.jsonl", help=needs)
-    parser.add_argument("-o", "--output", metavar="OUT.jsonl", required=True, help=f"gets the same lines with {gains}")
+    parser.add_argument("input", metavar="IN.jsonl", help=f"{needs}; - is standard input")
+    gets = f"gets the same lines with {gains}; - is standard output"
+    parser.add_argument("-o", "--output", metavar="OUT.jsonl", required=True, help=gets)
 
 
 def _print_judged(judged: "Judged", done: str, output: str) -> None:
     total = judged.counts.total()
     resumed = f" ({judged.resumed} of them by an earlier call)" if judged.resumed else ""
-    print(f"responses {done}: {total}{resumed}, written to {output}")
+    said = _beside(output)
+    print(f"responses {done}: {total}{resumed}, written to {output}", file=said)
     for name, count in judged.counts.most_common():
-        print(f"  {name or 'off-support':16} {count:8}  {count / total:6.1%}")
+        print(f"  {name or 'off-support':16} {count:8}  {count / total:6.1%}", file=said)
+
+
+def _beside(output: str) -> TextIO:
+    """Where a command that writes responses to ``output`` says what it did."""
+    from madrl.records import STANDARD
+
+    return sys.stderr if output == STANDARD else sys.stdout
 
 
 def _floor_options(parser: argparse.ArgumentParser) -> None:
@@ -466,16 +479,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MadrlError as error:
         return _fail(str(error))
     except BrokenPipeError:
-        # The interpreter flushes stdout once more on its way out: give it a place where that succeeds.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_stdout()
         return 141
     except OSError as error:
-        if error.filename is None:  # no file that the user named
+        from madrl.files import no_space
+
+        reason = no_space(error)
+        if reason is not None:
+            _let_go_of_stdout()
+        elif error.filename is None:  # no file that the user named
             raise
-        return _fail(f"{error.filename}: {error.strerror}")
+        return _fail(f"{error.filename or 'output'}: {reason or error.strerror}")
+    except MemoryError as error:
+        return _fail(f"not enough memory{f' ({error})' if str(error) else ''}: ask for less at once, or give it more")
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _let_go_of_stdout() -> None:
+    """The interpreter flushes stdout once more on its way out: where that fails, give it a place where it succeeds."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _find_plugins_in(folder: str) -> None:
@@ -557,8 +584,8 @@ def _counted_category_names(text: str) -> tuple[str, ...]:
         count = int(text)
     except ValueError:
         return _category_names(text)
-    if count < 1:
-        raise MadrlError(f"categories={count} must be at least 1")
+    if not 1 <= count <= MAX_COUNTED_CATEGORIES:
+        raise MadrlError(f"categories={count} is outside 1..{MAX_COUNTED_CATEGORIES}: it is how many there are")
     return tuple(str(number) for number in range(1, count + 1))
 
 

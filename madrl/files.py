@@ -1,5 +1,6 @@
 """Reading and writing files so that nobody ever sees half of one."""
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -10,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from madrl.errors import MadrlError
 
@@ -68,6 +69,29 @@ def locked(path: str | Path, busy: str) -> Iterator[None]:
 
 
 @contextmanager
+def appending(path: Path, busy: str) -> Iterator[BinaryIO]:
+    """``path``, made if need be, open to be read and appended to, by nobody else at the same time. It may be renamed or
+    removed inside the block; what the block has not flushed may be lost. Raises MadrlError with the message ``busy``
+    when another process has it."""
+    while True:
+        file = path.open("a+b")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise MadrlError(busy) from None
+        # Whoever had it may have renamed or removed it after we opened it.
+        if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+            break
+        file.close()
+    try:
+        yield file
+    finally:
+        with suppress(OSError):  # a full disk has been told of where it was met
+            file.close()
+
+
+@contextmanager
 def waited_for(
     path: str | Path,
     busy: str = "",
@@ -90,6 +114,13 @@ def waited_for(
                     told = True
                 time.sleep(0.05)
         yield
+
+
+def no_space(error: BaseException) -> str | None:
+    """What to say when ``error`` is that the disk, or the user's share of it, is full; None for any other."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "no space left on the disk: free some, or write elsewhere, and start the same call again"
+    return None
 
 
 def sha256_of(path: str | Path) -> str:

@@ -1,8 +1,9 @@
 """A classifier or a verifier on a file of responses: ``madrl classify`` and ``madrl verify``.
 
 The functions that training calls, looked up in the same way, one line at a time. The output grows in a hidden file
-beside the destination whose name says which input and which function it belongs to; the same call after a kill goes
-on where that file ends, and the destination appears when it is complete.
+beside the destination whose name says which input, which function and which version of its code it belongs to. The same
+call after a kill or a failure goes on where that file ends; one with another input, function or code starts afresh and
+removes it, so that no output mixes two. The destination appears when it is complete.
 """
 
 import asyncio
@@ -10,8 +11,13 @@ import functools
 import hashlib
 import json
 import os
+import re
+import shutil
+import sys
+import tempfile
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -20,19 +26,20 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from madrl import __version__
-from madrl.classifiers import load_classifier
+from madrl.classifiers import CLASSIFIERS, load_classifier
 from madrl.errors import MadrlError
-from madrl.files import locked
+from madrl.files import appending
+from madrl.generation.judging import MAX_UNJUDGED
 from madrl.judge import PluginError, classify_response, verify_response
-from madrl.records import line_of, read, writable
+from madrl.records import Record, cannot_write, destination_of, line_of, read, source_of
 from madrl.rollout import Rollout
-from madrl.verifiers import check_ready, load_verifier
+from madrl.source import digest, plugin_modules
+from madrl.verifiers import VERIFIERS, check_ready, load_verifier
 
 CHUNK = 256
-"""Responses verified at a time; also what a kill can cost."""
+"""Responses judged at a time; also what a kill can cost."""
 
-Annotate = Callable[[Rollout], Awaitable[dict[str, Any]]]
-"""From one response to the keys that its line gains."""
+KEY_DIGITS = 12
 
 
 class Judged(NamedTuple):
@@ -44,9 +51,24 @@ class Judged(NamedTuple):
     """Lines that an earlier call had already done."""
 
 
+class Judge(NamedTuple):
+    """One classifier or verifier, as a file meets it."""
+
+    name: str
+    """What the user calls it, with the command."""
+    module: str
+    """The module that it was imported from."""
+    judge: Callable[[Sequence[Rollout]], Awaitable[list[dict[str, Any]]]]
+    """From some responses to the keys that their lines gain. Raises MadrlError when they are not to be kept."""
+    counted: str
+    """The key that the summary counts."""
+    needs: tuple[str, ...]
+    """Keys that a line must have."""
+
+
 def classify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judged:
     """Write the lines of ``in_path`` to ``out_path``, each with its ``category`` (null when off-support) and
-    ``category_reason``.
+    ``category_reason``. ``-`` is standard input, and standard output.
 
     A line is one response, an object with at least ``response``; a classifier that looks at more finds it in
     ``ground_truth``, ``extra_info`` and ``data_source``. Other keys are kept, blank lines dropped.
@@ -59,11 +81,15 @@ def classify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judge
     """
     classifier = load_classifier(spec)
 
-    async def annotate(rollout: Rollout) -> dict[str, Any]:
-        category, reason = classify_response(classifier, spec, rollout)
-        return {"category": category, "category_reason": reason}
+    async def classify(rollouts: Sequence[Rollout]) -> list[dict[str, Any]]:
+        try:
+            found = [classify_response(classifier, spec, rollout) for rollout in rollouts]
+        except PluginError as error:
+            raise MadrlError(str(error)) from error
+        return [{"category": category, "category_reason": reason} for category, reason in found]
 
-    return _judge(Path(in_path), Path(out_path), f"classify {spec}", annotate, "category", ("response",))
+    module = _module_of(spec, CLASSIFIERS)
+    return _judge_file(in_path, out_path, Judge(f"classify {spec}", module, classify, "category", ("response",)))
 
 
 def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judged:
@@ -72,87 +98,155 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judged:
     the verifier found as ``verifier_extra``.
 
     A line has at least ``response`` and ``ground_truth``; a ground truth that is not a string is taken as its JSON
-    text. The rest is as in ``classify_file``; a verifier that raises leaves that line unjudged, as in training. Raises
-    MadrlError also when the verifier waits for a service that is not there.
+    text. The rest is as in ``classify_file``. A verifier that raises leaves that line unjudged, as in training; one
+    that raises on more than MAX_UNJUDGED of a chunk is broken, or what it needs is down: MadrlError, and the chunk is
+    not kept. MadrlError also for one that returns what it must not, and when the service that it waits for is not
+    there.
     """
     verifier = load_verifier(spec)
     check_ready(spec, ())
 
-    async def annotate(rollout: Rollout) -> dict[str, Any]:
-        found = await verify_response(verifier, spec, rollout)
-        return {
-            "verdict": str(found.verdict),
-            "answer": found.answer,
-            "reason": found.reason,
-            "correct": found.correctness,
-            "verifier_extra": found.extra or None,
-        }
+    async def verify(rollouts: Sequence[Rollout]) -> list[dict[str, Any]]:
+        raised: Counter[str] = Counter()
 
-    return _judge(Path(in_path), Path(out_path), f"verify {spec}", annotate, "verdict", ("response", "ground_truth"))
+        async def counting(rollout: Rollout) -> Any:
+            try:
+                return await verifier(rollout)
+            except Exception as error:
+                raised[f"{type(error).__name__}: {error}"] += 1
+                raise
+
+        try:
+            found = await asyncio.gather(*(verify_response(counting, spec, rollout) for rollout in rollouts))
+        except PluginError as error:
+            raise MadrlError(str(error)) from error
+        if raised.total() > MAX_UNJUDGED * len(rollouts):
+            reason, count = raised.most_common(1)[0]
+            raise MadrlError(
+                f"verifier {spec} raised on {raised.total()} of {len(rollouts)} responses ({count} x {reason}): mend "
+                "that and start the same call again"
+            )
+        return [
+            {
+                "verdict": str(one.verdict),
+                "answer": one.answer,
+                "reason": one.reason,
+                "correct": one.correctness,
+                "verifier_extra": one.extra or None,
+            }
+            for one in found
+        ]
+
+    module = _module_of(spec, VERIFIERS)
+    needs = ("response", "ground_truth")
+    return _judge_file(in_path, out_path, Judge(f"verify {spec}", module, verify, "verdict", needs))
 
 
-def _judge(source: Path, out_path: Path, what: str, annotate: Annotate, counted: str, needs: Sequence[str]) -> Judged:
-    destination = writable(out_path)
-    total = sum(1 for _ in read(source, needs, ("extra_info",)))
+def _module_of(spec: str, builtin: Mapping[str, Any]) -> str:
+    return str(builtin[spec].__module__) if spec in builtin else spec.partition(":")[0]
+
+
+def _judge_file(in_path: str | Path, out_path: str | Path, judge: Judge) -> Judged:
+    source, destination = source_of(in_path), destination_of(out_path)
+    total = sum(1 for _ in read(source, judge.needs, ("extra_info",)))
+    counts: Counter[str | None] = Counter()
     with source.open("rb") as file:
-        key = hashlib.file_digest(file, "sha256").hexdigest()
-    key = hashlib.sha256(f"{key} {what} {__version__}".encode()).hexdigest()[:12]
-    partial = destination.with_name(f".{destination.name}.{key}.partial")
-    with locked(partial.with_suffix(".lock"), f"{destination}: another madrl is writing it"):
-        counts, done = _resume(partial, counted)
-        rows = islice(read(source, needs, ("extra_info",)), done, None)
-        with partial.open("ab") as unfinished, _progress() as progress:
-            task = progress.add_task(what, total=total, completed=done)
-            advance = functools.partial(progress.advance, task)
-            asyncio.run(_append(rows, unfinished, annotate, counted, counts, advance))
+        content = hashlib.file_digest(file, "sha256").hexdigest()
+
+    def judge_into(unfinished: BinaryIO) -> None:
+        done = counts.total()
+        records = islice(read(source, judge.needs, ("extra_info",)), done, None)
+        with _progress() as progress:
+            task = progress.add_task(judge.name, total=total, completed=done)
+            asyncio.run(_append(records, unfinished, judge, counts, functools.partial(progress.advance, task)))
+
+    if destination is None:
+        with tempfile.TemporaryFile() as whole:
+            judge_into(whole)
+            whole.seek(0)
+            shutil.copyfileobj(whole, sys.stdout.buffer)
+        return Judged(counts, 0)
+    with _partial(destination, content, judge) as (partial, unfinished):
+        counts += _resumed(unfinished, judge.counted)
+        resumed = counts.total()
+        try:
+            judge_into(unfinished)
             os.fsync(unfinished.fileno())
-        partial.replace(destination)
-        partial.with_suffix(".lock").unlink()
-    return Judged(counts, done)
+            partial.replace(destination)
+        except (MadrlError, OSError) as error:
+            reason = cannot_write(partial, error) if isinstance(error, OSError) else error
+            done = _whole_lines(partial)
+            kept = f"; {done} of {total} responses are judged in {partial}, where the same call goes on"
+            raise MadrlError(f"{reason}{kept if done else ''}") from error
+    return Judged(counts, resumed)
+
+
+@contextmanager
+def _partial(destination: Path, content: str, judge: Judge) -> Iterator[tuple[Path, BinaryIO]]:
+    """The hidden file of this call, for it alone, open to be appended to; it stays if it holds a line. Those of other
+    calls for the same destination are removed. Raises MadrlError when another process is writing the destination."""
+    busy = f"{destination}: another madrl is writing it"
+    call = hashlib.sha256(f"{content} {judge.name} {__version__}".encode()).hexdigest()[:KEY_DIGITS]
+    code = digest(plugin_modules(judge.module) | plugin_modules("madrl.judge"))[:KEY_DIGITS]
+    partial = destination.with_name(f".{destination.name}.{call}-{code}.partial")
+    with appending(partial, busy) as unfinished:
+        try:
+            others = re.compile(rf"\.{re.escape(destination.name)}\.([0-9a-f]+)-[0-9a-f]+\.partial")
+            for path in partial.parent.iterdir():
+                match = others.fullmatch(path.name)
+                if match is None or path == partial:
+                    continue
+                with appending(path, busy):
+                    path.unlink()
+                changed = f"the code of {judge.name.split()[-1]}" if match[1] == call else "the input or the command"
+                print(f"madrl: {changed} changed since {destination} was begun: starting afresh", file=sys.stderr)
+            yield partial, unfinished
+        finally:
+            if partial.exists() and not _whole_lines(partial):
+                partial.unlink()
 
 
 async def _append(
-    rows: Iterator[dict[str, Any]],
+    records: Iterator[Record],
     file: BinaryIO,
-    annotate: Annotate,
-    counted: str,
+    judge: Judge,
     counts: Counter[str | None],
     advance: Callable[[float], None],
 ) -> None:
-    while chunk := list(islice(rows, CHUNK)):
-        try:
-            gained = await asyncio.gather(*(annotate(_rollout(row)) for row in chunk))
-        except PluginError as error:
-            raise MadrlError(str(error)) from error
-        file.writelines(line_of(row | more) for row, more in zip(chunk, gained, strict=True))
+    while chunk := list(islice(records, CHUNK)):
+        gained = await judge.judge([_rollout(record) for record in chunk])
+        file.writelines(line_of(record | more) for record, more in zip(chunk, gained, strict=True))
         file.flush()
-        counts.update(more[counted] for more in gained)
+        counts.update(more[judge.counted] for more in gained)
         advance(len(chunk))
 
 
-def _resume(partial: Path, counted: str) -> tuple[Counter[str | None], int]:
-    """The counts of what an earlier call left, and its number of lines; the line that it was killed in is cut off."""
+def _resumed(file: BinaryIO, counted: str) -> Counter[str | None]:
+    """The counts of what an earlier call left; the line that it was stopped in is cut off."""
     counts: Counter[str | None] = Counter()
-    if not partial.exists():
-        return counts, 0
-    with partial.open("r+b") as file:
-        whole = 0
-        for line in file:
-            if not line.endswith(b"\n"):
-                break
-            whole += len(line)
-            counts[json.loads(line)[counted]] += 1
-        file.truncate(whole)
-    return counts, counts.total()
+    whole = 0
+    file.seek(0)
+    for line in file:
+        if not line.endswith(b"\n"):
+            break
+        whole += len(line)
+        counts[json.loads(line)[counted]] += 1
+    file.truncate(whole)
+    return counts
 
 
-def _rollout(row: dict[str, Any]) -> Rollout:
-    truth = row.get("ground_truth")
+def _whole_lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(line.endswith(b"\n") for line in file)
+
+
+def _rollout(record: Record) -> Rollout:
+    truth = record.get("ground_truth")
     return Rollout(
-        response=row["response"],
+        response=record["response"],
         ground_truth=truth if isinstance(truth, str) else json.dumps(truth, ensure_ascii=False),
-        extra_info=row.get("extra_info") or {},
-        data_source=str(row.get("data_source") or ""),
+        extra_info=record.get("extra_info") or {},
+        data_source=str(record.get("data_source") or ""),
     )
 
 

@@ -12,13 +12,16 @@ A command names the keys that it needs; any other key is kept as it is. veRL's o
 have names of their own and are translated when they are read.
 """
 
+import io
 import json
+import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from madrl.errors import MadrlError
+from madrl.files import no_space, replacing
 from madrl.frequency import category_indices
 from madrl.rollout import is_correctness
 
@@ -45,6 +48,10 @@ LIKELY_GROUPS = ("prompt", "problem", "question", "row", "uid", "index")
 """Keys that often name what was asked, the surest first: a line that has a prompt was asked that prompt."""
 
 
+STANDARD = "-"
+"""What a command calls standard input, and standard output."""
+
+
 class Name(NamedTuple):
     """What tells a response from every other of its file and split."""
 
@@ -53,7 +60,7 @@ class Name(NamedTuple):
     turn: int
 
 
-def read(path: Path, needs: Sequence[str], optional: Sequence[str] = ()) -> Iterator[Record]:
+def read(path: "Source", needs: Sequence[str], optional: Sequence[str] = ()) -> Iterator[Record]:
     """The records of a JSON-lines file, in order, blank lines dropped.
 
     Args:
@@ -67,7 +74,7 @@ def read(path: Path, needs: Sequence[str], optional: Sequence[str] = ()) -> Iter
         yield record
 
 
-def read_judged(path: Path, categories: Sequence[str]) -> list[Record]:
+def read_judged(path: "Source", categories: Sequence[str]) -> list[Record]:
     """The records of a file whose responses are to be counted or rewarded, each with its ``session`` and ``turn``.
 
     Lines of a group that name no session are numbered as they come; a turn that is not named is 0. Raises what ``read``
@@ -176,6 +183,52 @@ def line_of(record: Mapping[str, Any]) -> bytes:
     return (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", errors="backslashreplace")
 
 
+class StandardInput:
+    """What is piped into a command in place of a file; it is read whole, once."""
+
+    def __init__(self) -> None:
+        self._content = sys.stdin.buffer.read()
+
+    def open(self, mode: Literal["rb"]) -> io.BytesIO:
+        """The content from its beginning; as ``Path.open``."""
+        return io.BytesIO(self._content)
+
+    def __str__(self) -> str:
+        return "standard input"
+
+
+Source = Path | StandardInput
+"""Where records are read."""
+
+
+def source_of(name: str | Path) -> Source:
+    """The file that a command was given, or standard input for ``-`` (``./-`` is a file of that name)."""
+    return StandardInput() if name == STANDARD else Path(name)
+
+
+def destination_of(name: str | Path) -> Path | None:
+    """The file that a command is to write, None for standard output, ``-``. Raises MadrlError as ``writable``."""
+    return None if name == STANDARD else writable(Path(name))
+
+
+def write(destination: Path | None, lines: Iterable[bytes]) -> None:
+    """The lines as the file, complete or not at all, or to standard output. Raises MadrlError when it cannot be
+    written."""
+    if destination is None:
+        sys.stdout.buffer.writelines(lines)
+        return
+    try:
+        with replacing(destination) as partial, partial.open("wb") as file:
+            file.writelines(lines)
+    except OSError as error:
+        raise cannot_write(destination, error) from error
+
+
+def cannot_write(path: Path, error: OSError) -> MadrlError:
+    """The error for a file that could not be written, with a remedy when the disk is full."""
+    return MadrlError(f"cannot write {path}: {no_space(error) or error.strerror}")
+
+
 def writable(path: Path) -> Path:
     """Where ``path`` really lies, symbolic links followed. Raises MadrlError where a file cannot be put there."""
     path = path.resolve()
@@ -186,7 +239,7 @@ def writable(path: Path) -> Path:
     return path
 
 
-def _numbered(path: Path, needs: Sequence[str], optional: Sequence[str]) -> Iterator[tuple[int, Record]]:
+def _numbered(path: "Source", needs: Sequence[str], optional: Sequence[str]) -> Iterator[tuple[int, Record]]:
     """Line number, from 1, and record."""
     empty = True
     with path.open("rb") as lines:

@@ -11,10 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from madrl.errors import MadrlError
-from madrl.files import replacing
 from madrl.frequency import category_indices
-from madrl.records import check_groups, groups, line_of, read_judged, session_of, writable
+from madrl.records import (
+    check_groups,
+    destination_of,
+    groups,
+    line_of,
+    read_judged,
+    session_of,
+    source_of,
+    write,
+)
 from madrl.reward import RewardConfig, score_group
 
 
@@ -33,6 +40,7 @@ def rescore_file(
     config: RewardConfig,
 ) -> Rescored:
     """Write the lines of ``in_path`` to ``out_path``, in order, each with its ``divergence_reward`` and ``reward``.
+    ``-`` is standard input, and standard output.
 
     A line is one response (``madrl.records``) with at least ``group``, ``category`` and ``correct``; the lines of a
     group may stand anywhere in the file. Of a session with several turns the last is scored, and all earn what it
@@ -49,10 +57,10 @@ def rescore_file(
     for an ``in_path`` that cannot be read.
     """
     config.check_target(target)
-    destination = writable(Path(out_path))
-    records = read_judged(Path(in_path), categories)
+    source, destination = source_of(in_path), destination_of(out_path)
+    records = read_judged(source, categories)
     found = groups(records)
-    check_groups(found, in_path)
+    check_groups(found, source)
     earned = {}
     for group in found:
         score = score_group(
@@ -63,9 +71,5 @@ def rescore_file(
         )
         for record, divergence_reward, reward in zip(group, score.divergence_reward, score.reward, strict=True):
             earned[session_of(record)] = {"divergence_reward": float(divergence_reward), "reward": float(reward)}
-    try:
-        with replacing(destination) as partial, partial.open("wb") as file:
-            file.writelines(line_of(record | earned[session_of(record)]) for record in records)
-    except OSError as error:
-        raise MadrlError(f"cannot write {destination}: {error.strerror}") from error
+    write(destination, (line_of(record | earned[session_of(record)]) for record in records))
     return Rescored(len(records), len(found))

@@ -2,10 +2,12 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,20 +31,29 @@ LINES: list[dict[str, Any]] = [
 
 PLUGIN = """
 import asyncio, os
+from helper import mended
 from madrl.rollout import Classification, Verdict, Verification
 
 def classify(rollout):
-    if rollout.response == "bad":
+    if rollout.response == "bad" and not mended():
         raise ValueError("no such thing")
     return Classification(rollout.data_source or None, str(rollout.extra_info.get("index", "")))
 
 async def verify(rollout):
     with open("judged.log", "a") as log:
         log.write(rollout.response + "\\n")
-    await asyncio.sleep(float(rollout.ground_truth))
-    if rollout.response == "bad":
+    while rollout.ground_truth == "waits" and not os.path.exists("go"):
+        await asyncio.sleep(0.01)
+    if rollout.response == "bad" and not mended():
         raise ValueError("no such thing")
     return Verification(1.0, rollout.response)
+"""
+
+HELPER = """
+import os
+
+def mended():
+    return os.path.exists("mended")
 """
 
 
@@ -55,18 +66,22 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def call(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+# This tree's code; a plug-in is found in the folder that the command is started in.
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
+MADRL = str(Path(sys.executable).with_name("madrl"))
+
+
+def call(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
     """The command as a user in ``folder`` starts it."""
-    environment = os.environ | {
-        "PYTHONPATH": str(ROOT)
-    }  # this tree's code, and the folder of the test's own plug-ins not
-    command = [str(Path(sys.executable).with_name("madrl")), *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    command = [MADRL, *arguments]
+    text = stdin.decode()
+    return subprocess.run(command, cwd=folder, env=ENVIRONMENT, input=text, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> str:
     (tmp_path / "mine.py").write_text(PLUGIN)
+    (tmp_path / "helper.py").write_text(HELPER)
     return "mine"
 
 
@@ -181,11 +196,10 @@ def test_a_classifier_that_raises_ends_the_command_and_a_verifier_that_raises_le
 
 def test_a_killed_command_goes_on_where_it_was(tmp_path: Path, plugin: str) -> None:
     """Two chunks: the first is done at once, the second waits until it is killed."""
-    rows = [{"response": str(i), "ground_truth": 0 if i < CHUNK else 100_000} for i in range(CHUNK + 2)]
+    rows = [{"response": str(i), "ground_truth": "now" if i < CHUNK else "waits"} for i in range(CHUNK + 2)]
     write(tmp_path / "in.jsonl", rows)
     arguments = ["verify", f"{plugin}:verify", "in.jsonl", "-o", "out.jsonl"]
-    command = [str(Path(sys.executable).with_name("madrl")), *arguments]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as running:
+    with subprocess.Popen([MADRL, *arguments], cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.DEVNULL) as running:
         log = tmp_path / "judged.log"
         deadline = time.monotonic() + 600
         try:
@@ -198,8 +212,7 @@ def test_a_killed_command_goes_on_where_it_was(tmp_path: Path, plugin: str) -> N
     partial = next(tmp_path.glob(".out.jsonl.*.partial"))
     partial.write_bytes(partial.read_bytes() + b'{"response": "a line that was cut')
     log.unlink()
-    plugin_file = tmp_path / "mine.py"
-    plugin_file.write_text(PLUGIN.replace("float(rollout.ground_truth)", "0"))
+    (tmp_path / "go").touch()
 
     done = call(tmp_path, *arguments)
 
@@ -208,3 +221,193 @@ def test_a_killed_command_goes_on_where_it_was(tmp_path: Path, plugin: str) -> N
     assert log.read_text().split() == [str(CHUNK), str(CHUNK + 1)]
     assert [row["response"] for row in read_jsonl(tmp_path / "out.jsonl")] == [row["response"] for row in rows]
     assert not list(tmp_path.glob(".out*"))
+
+
+def stopped(folder: Path, command: str = "classify") -> subprocess.CompletedProcess[str]:
+    """A call that fails in its second chunk, until there is a file ``mended``."""
+    rows = [{"response": "bad" if i >= CHUNK else str(i), "ground_truth": "now"} for i in range(CHUNK + 2)]
+    write(folder / "in.jsonl", rows)
+    return call(folder, command, f"mine:{command}", "in.jsonl", "-o", "out.jsonl")
+
+
+@pytest.mark.parametrize("command", ["classify", "verify"])
+def test_a_call_that_failed_says_where_it_goes_on_and_goes_on_there(tmp_path: Path, plugin: str, command: str) -> None:
+    failed = stopped(tmp_path, command)
+    assert failed.returncode == 2
+    (partial,) = tmp_path.glob(".*")
+    said = failed.stderr.splitlines()[-1]
+    assert f"256 of 258 responses are judged in {partial}, where the same call goes on" in said
+    assert not (tmp_path / "out.jsonl").exists()
+    (tmp_path / "mended").touch()
+    done = stopped(tmp_path, command)
+    assert "258 (256 of them by an earlier call)" in done.stdout
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_call_that_failed_in_its_first_responses_leaves_nothing(tmp_path: Path, plugin: str) -> None:
+    write(tmp_path / "in.jsonl", [{"response": "good"}, {"response": "bad"}])
+    failed = call(tmp_path, "classify", "mine:classify", "in.jsonl", "-o", "out.jsonl")
+    assert failed.returncode == 2
+    assert "judged in" not in failed.stderr
+    assert set(names(tmp_path)) - {"__pycache__"} == {"helper.py", "in.jsonl", "mine.py"}
+
+
+@pytest.mark.parametrize("file", ["mine.py", "helper.py"])
+def test_code_that_was_edited_since_starts_afresh_and_says_so(tmp_path: Path, plugin: str, file: str) -> None:
+    stopped(tmp_path)
+    (tmp_path / "mended").touch()
+    source = (tmp_path / file).read_text()
+    (tmp_path / file).write_text(
+        source.replace('str(rollout.extra_info.get("index", ""))', "'new'").replace("exists", "lexists")
+    )
+    done = stopped(tmp_path)
+    assert done.returncode == 0, done.stderr
+    output = tmp_path / "out.jsonl"
+    assert done.stderr == f"madrl: the code of mine:classify changed since {output} was begun: starting afresh\n"
+    assert "responses classified: 258, written" in done.stdout
+    if file == "mine.py":
+        assert {row["category_reason"] for row in read_jsonl(output)} == {"new"}, "no line of the old code"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_code_whose_comments_were_edited_goes_on(tmp_path: Path, plugin: str) -> None:
+    stopped(tmp_path)
+    (tmp_path / "mended").touch()
+    (tmp_path / "mine.py").write_text(PLUGIN + "# the end\n")
+    done = stopped(tmp_path)
+    assert done.stderr == ""
+    assert "(256 of them by an earlier call)" in done.stdout
+
+
+def test_an_unfinished_file_of_another_input_is_removed_with_a_word(tmp_path: Path, plugin: str) -> None:
+    stopped(tmp_path)
+    other = ".out.jsonl.other-thing.partial"  # not ours
+    (tmp_path / other).touch()
+    write(tmp_path / "in.jsonl", [{"response": "good"}])
+    done = call(tmp_path, "classify", "mine:classify", "in.jsonl", "-o", "out.jsonl")
+    assert "the input or the command changed since" in done.stderr
+    assert [path.name for path in tmp_path.glob(".*")] == [other]
+
+
+def test_two_calls_for_one_output_take_no_turns_and_mix_nothing(tmp_path: Path, plugin: str) -> None:
+    write(tmp_path / "in.jsonl", [{"response": "a", "ground_truth": "waits"}])
+    arguments = ["in.jsonl", "-o", "out.jsonl"]
+    with subprocess.Popen([MADRL, "verify", "mine:verify", *arguments], cwd=tmp_path, env=ENVIRONMENT) as first:
+        while not (tmp_path / "judged.log").exists():
+            assert first.poll() is None
+            time.sleep(0.05)
+        for again in (["verify", "mine:verify"], ["classify", "mine:classify"]):
+            refused = call(tmp_path, *again, *arguments)
+            assert refused.returncode == 2
+            assert f"{tmp_path / 'out.jsonl'}: another madrl is writing it" in refused.stderr
+        (tmp_path / "go").touch()
+    assert first.returncode == 0
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_verifier_that_raises_on_most_responses_ends_the_command_by_its_name_and_reason(
+    tmp_path: Path, plugin: str
+) -> None:
+    rows = [{"response": text, "ground_truth": "now"} for text in ("bad", "good", "bad")]
+    write(tmp_path / "in.jsonl", rows)
+    failed = call(tmp_path, "verify", "mine:verify", "in.jsonl", "-o", "out.jsonl")
+    assert (failed.returncode, failed.stdout) == (2, "")
+    said = failed.stderr.splitlines()[-1]
+    assert "verifier mine:verify raised on 2 of 3 responses (2 x ValueError: no such thing): mend that" in said
+    assert not (tmp_path / "out.jsonl").exists()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_pipe_of_commands_says_what_it_did_on_stderr(tmp_path: Path) -> None:
+    source = "".join(json.dumps(line) + "\n" for line in LINES[:3]).encode()
+    said = []
+    for arguments in (
+        ["classify", "choice", "-", "-o", "-"],
+        ["verify", "listed_option", "-", "-o", "-"],
+        ["rescore", "-", "-o", "-", "--categories", ",".join(f"rank_{i}" for i in range(1, 6)), "--target", "uniform"],
+    ):
+        done = call(tmp_path, *arguments, stdin=source)
+        assert done.returncode == 0, done.stderr
+        source = done.stdout.encode()
+        said.append(done.stderr.splitlines()[0])
+    rows = [json.loads(line) for line in source.splitlines()]
+    assert [(row["category"], row["correct"], "reward" in row) for row in rows] == [
+        ("rank_4", True, True),
+        ("rank_1", True, True),
+        (None, False, True),
+    ]
+    assert said == [
+        "responses classified: 3, written to -",
+        "responses verified: 3, written to -",
+        "responses rescored: 3, groups: 2, written to -",
+    ]
+    assert names(tmp_path) == []
+
+
+def test_what_is_wrong_with_standard_input_is_told_by_its_line(tmp_path: Path) -> None:
+    done = call(tmp_path, "classify", "choice", "-", "-o", "-", stdin=b'{"response": "a"}\n{')
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "standard input, line 2: not JSON" in done.stderr
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder with room for 64 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_one_line_and_what_fits_is_resumed(tmp_path: Path, small_disk: Path) -> None:
+    line = {"response": "x" * 100, "ground_truth": OPTIONS, "correct": None, "category": None}
+    rows = [line | {"group": str(i % 9)} for i in range(CHUNK * 3)]
+    source, output = write(tmp_path / "in.jsonl", rows), small_disk / "out.jsonl"
+    classify = ["classify", "choice", str(source), "-o", str(output)]
+    full = call(tmp_path, *classify)
+    assert full.returncode == 2
+    (partial,) = small_disk.iterdir()
+    (said,) = full.stderr.splitlines()
+    assert f"cannot write {partial}: no space left on the disk: free some" in said
+    assert "responses are judged in" in said
+    rescored = call(tmp_path, "rescore", str(source), "-o", str(output), "--categories", "a,b", "--target", "uniform")
+    assert rescored.returncode == 2
+    assert f"madrl: error: cannot write {output}: no space left on the disk" in rescored.stderr
+    assert list(small_disk.iterdir()) == [partial], "nothing half is left"
+    subprocess.run(["mount", "-o", "remount,size=1m", str(small_disk)], check=True)
+    done = call(tmp_path, *classify)
+    assert done.returncode == 0, done.stderr
+    assert "by an earlier call" in done.stdout
+    assert [row["response"] for row in read_jsonl(output)] == [row["response"] for row in rows]
+
+
+def test_a_full_disk_behind_standard_output_is_one_line(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES[:3])
+    floor = ["floor", "--target", "uniform", "--categories", "3", "--samples", "9"]
+    for arguments in (["classify", "choice", "in.jsonl", "-o", "-"], floor):
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(
+                [MADRL, *arguments], cwd=tmp_path, env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, check=False
+            )
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1].startswith(b"madrl: error: output: no space left on the disk")
+        assert b"Traceback" not in done.stderr
+
+
+def test_too_little_memory_is_one_line(tmp_path: Path) -> None:
+    command = [MADRL, "floor", "--target", "uniform", "--categories", "2000", "--samples", "9"]
+    limit = 1 << 30  # of addresses; the drawn counts alone are 1.6 GB
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    environment = ENVIRONMENT | {"OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, preexec_fn=limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("madrl: error: not enough memory (Unable to allocate")

@@ -188,7 +188,7 @@ def test_a_failure_while_writing_keeps_the_old_file_and_leaves_no_other(
 
     source, out = _write(tmp_path / "in.jsonl", GOOD), _write(tmp_path / "out.jsonl", "old")
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(MadrlError, match=r"cannot write .*out\.jsonl: No space left on device"):
+    with pytest.raises(MadrlError, match=r"cannot write .*out\.jsonl: no space left on the disk: free some"):
         _rescore(source, out)
     assert out.read_text() == "old\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]

@@ -103,6 +103,10 @@ MAX_FLOOR_SAMPLES = 10_000_000
 """The exact mean takes a table of this many numbers; far above it, (K - 1) / (8 samples) is as good."""
 
 
+MAX_FLOOR_COUNTS = 200_000_000
+"""Drawn counts, one for each category and draw, that are in memory together: 1.6 GB."""
+
+
 def jsd_floor(target: NDArray[np.float64], samples: int, draws: int = FLOOR_DRAWS, seed: int = 0) -> Floor:
     """What ``jsd_to_target`` reports for a policy whose true category distribution is ``target``.
 
@@ -117,12 +121,18 @@ def jsd_floor(target: NDArray[np.float64], samples: int, draws: int = FLOOR_DRAW
         target: p*, shape (K,).
         samples: number of on-support responses that are pooled.
 
-    Raises MadrlError when ``samples`` is not in 1..MAX_FLOOR_SAMPLES, ``draws`` is below 1, or ``seed`` is negative.
+    Raises MadrlError when ``samples`` is not in 1..MAX_FLOOR_SAMPLES, ``draws`` is below 1, draws times categories are
+    above MAX_FLOOR_COUNTS, or ``seed`` is negative.
     """
     if not 1 <= samples <= MAX_FLOOR_SAMPLES:
         raise MadrlError(f"samples={samples} is outside 1..{MAX_FLOOR_SAMPLES}: it is the number of pooled responses")
     if draws < 1:
         raise MadrlError(f"draws={draws} must be at least 1: {FLOOR_DRAWS} is the default")
+    if draws * target.size > MAX_FLOOR_COUNTS:
+        raise MadrlError(
+            f"draws={draws} of {target.size} categories are more than {MAX_FLOOR_COUNTS} numbers in memory: "
+            f"take at most draws={MAX_FLOOR_COUNTS // target.size}"
+        )
     if seed < 0:
         raise MadrlError(f"seed={seed} must be 0 or more")
 

@@ -22,8 +22,9 @@ from madrl.errors import MadrlError
 from madrl.files import replacing
 from madrl.grid.cells import Cell
 from madrl.grid.plan import Plan
-from madrl.grid.source import PACKAGE, verl_version
+from madrl.grid.source import verl_version
 from madrl.recipe import BASE
+from madrl.source import PACKAGE
 
 NOT_DECIDING = (
     "ray_kwargs",

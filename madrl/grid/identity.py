@@ -25,8 +25,9 @@ from madrl.files import locked
 from madrl.grid.cells import SEEDS, Cell, as_json, warm_start_cell
 from madrl.grid.composed import Config, configs_of
 from madrl.grid.plan import Plan
-from madrl.grid.source import MINIATURE, OF_A_RUN, OF_A_WARM_START, PACKAGE, code_hash
+from madrl.grid.source import MINIATURE, OF_A_RUN, OF_A_WARM_START, code_hash
 from madrl.recipe import BASE, Recipe
+from madrl.source import PACKAGE
 
 HASH_DIGITS = 8
 

@@ -15,6 +15,7 @@ from madrl.grid.cells import Cell, warm_start_cell
 from madrl.grid.composed import Config, hash_of, overrides_of
 from madrl.grid.identity import check_unchanged, identities, shared_recipe
 from madrl.grid.plan import Plan
+from madrl.source import imported_by
 
 CELLS = (Cell("math", "add70", "peak", "rkl", 42), Cell("math", "add70", "peak", "rkl", 123))
 
@@ -131,20 +132,12 @@ def test_configs_are_composed_once_and_again_when_a_config_file_has_changed(
     assert asked == [1, 1]
 
 
-def test_comments_docstrings_and_layout_are_no_statements() -> None:
-    one = 'X = 1  # why\n"""What X is."""\n\ndef f(a):\n    """Doc."""\n    return a + X\n'
-    two = "X=1\ndef f(a): return (a + X)\n"
-    assert source.statements(one) == source.statements(two)
-    assert source.statements(one) != source.statements(two.replace("1", "2"))
-    assert source.statements('def f():\n    """Only this."""\n') == source.statements("def f():\n    pass\n")
-
-
 def test_the_code_that_counts_is_what_training_imports() -> None:
-    modules = source.imported_by(source.OF_A_RUN)
+    modules = set(imported_by(source.OF_A_RUN, without=source.ONLY_WATCHING))
     assert {"madrl.reward", "madrl.divergence", "madrl.verifiers.symbolic", "madrl.classifiers.language"} <= modules
     assert not {name for name in modules if name.startswith(("madrl.grid", "madrl.cli", "madrl.report"))}
     assert not modules & {"madrl.run_folder", "madrl.trainer.launch", "madrl.evaluation.metrics"}, "they only watch"
-    assert "madrl.miniature.tiny_model" in source.imported_by(source.MINIATURE)
+    assert "madrl.miniature.tiny_model" in imported_by(source.MINIATURE)
 
 
 def test_the_hash_of_a_config_is_that_of_what_it_decides() -> None:
