@@ -1,8 +1,8 @@
 """One response before a classifier and a verifier, whatever these do: the same step in training and on files.
 
 Either may be the user's own, so what they return is checked here, in the one place that everybody calls. A mistake of
-theirs is a PluginError, which fails the one response; the log shows a distinct mistake with its traceback once, and
-how often it came again.
+theirs is a PluginError, which fails the one response. What they raise is logged with its traceback once for each
+distinct error, and after that only counted.
 """
 
 import inspect
@@ -38,15 +38,12 @@ COMPUTE_SCORE_RETURNS = "return True or False, a number in [0, 1], or a dict wit
 SHOWN_CHARACTERS = 200
 """Of a value in an error message."""
 
-_mistakes: Counter[tuple[str, ...]] = Counter()
-"""How often each distinct mistake was made in this process."""
+_raised: Counter[tuple[str, str, str, int | None]] = Counter()
+"""How often each distinct error was raised in this process: plug-in, type, file, line."""
 
 
 class PluginError(RuntimeError):
-    """A mistake of a classifier or a verifier, that no response can be blamed for. Names it, the value and the remedy.
-
-    It has been logged where it was made.
-    """
+    """A mistake of a classifier or a verifier, which no response can be blamed for: its name, the value, the remedy."""
 
 
 def classify_response(
@@ -65,7 +62,7 @@ def classify_response(
         found: object = classifier(rollout)
     except Exception as error:
         message = f"classifier {name} raised {type(error).__name__}: {error}"
-        _log_once(message, (name, *_place(error)), error)
+        _log_once(message, name, error)
         raise PluginError(message) from error
     if found is None or isinstance(found, str):
         found = Classification(found)
@@ -75,9 +72,7 @@ def classify_response(
         try:
             category_indices([found.category], declared)
         except MadrlError as error:
-            message = f"classifier {name}: {error}"
-            _log_once(message, (name, str(found.category)))
-            raise PluginError(message) from None
+            raise PluginError(f"classifier {name}: {error}") from None
     return found
 
 
@@ -90,7 +85,7 @@ async def verify_response(verifier: Verifier, name: str, rollout: Rollout) -> Ve
         found: object = await verifier(rollout)
     except Exception as error:
         message = f"verifier raised {type(error).__name__}: {error}"
-        _log_once(f"{name}: {message}", (name, *_place(error)), error)
+        _log_once(f"{name}: {message}", name, error)
         return Verification(None, reason=message)
     verification = _verification(found)
     if verification is None:
@@ -132,21 +127,16 @@ def _bad_return(kind: str, name: str, found: Any, remedy: str) -> PluginError:
         remedy = f"write it as 'def', not 'async def', and {remedy}"
     shown = textwrap.shorten(repr(found), SHOWN_CHARACTERS)
     article = "an" if type(found).__name__[0].lower() in "aeiou" else "a"
-    message = f"{kind} {name} returned {shown}, {article} {type(found).__name__}: {remedy}"
-    _log_once(message, (name, type(found).__name__))
-    return PluginError(message)
+    return PluginError(f"{kind} {name} returned {shown}, {article} {type(found).__name__}: {remedy}")
 
 
-def _place(error: Exception) -> tuple[str, ...]:
-    """The type of the error and the line that raised it."""
+def _log_once(message: str, name: str, error: Exception) -> None:
+    """Log an error with its traceback when its type comes from its line for the first time, then one line at 10, 100,
+    1000 times."""
     innermost = traceback.extract_tb(error.__traceback__)[-1]
-    return type(error).__name__, innermost.filename, str(innermost.lineno)
-
-
-def _log_once(message: str, mistake: tuple[str, ...], error: Exception | None = None) -> None:
-    """Log a mistake, with the traceback of ``error``, when it is made first; then one line at 10, 100, 1000 times."""
-    _mistakes[mistake] += 1
-    count = _mistakes[mistake]
+    mistake = (name, type(error).__name__, innermost.filename, innermost.lineno)
+    _raised[mistake] += 1
+    count = _raised[mistake]
     if count == 1:
         logger.error(message, exc_info=error)
     elif str(count).strip("0") == "1":

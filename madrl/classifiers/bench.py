@@ -20,6 +20,7 @@ from rich.table import Table
 from madrl.classifiers import CLASSIFIERS, Classifier, load_classifier
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
+from madrl.judge import PluginError, classify_response
 from madrl.rollout import Classification, Rollout
 
 WARM_UP = 50
@@ -139,8 +140,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("labelled", metavar="LABELLED.jsonl", type=Path, help="lines with response, category, group")
     args = parser.parse_args(argv)
     try:
-        result = measure(load_classifier(args.spec), load_labelled(args.labelled))
-    except (MadrlError, OSError) as error:
+        classifier = load_classifier(args.spec)
+        result = measure(
+            lambda rollout: classify_response(classifier, args.spec, rollout), load_labelled(args.labelled)
+        )
+    except (MadrlError, PluginError, OSError) as error:
         reason = f"{args.labelled}: {error.strerror}" if isinstance(error, OSError) else error
         print(f"{parser.prog}: error: {reason}", file=sys.stderr)
         return 2

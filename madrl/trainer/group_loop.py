@@ -138,8 +138,8 @@ def session_seed(run_seed: int, trajectory: Mapping[str, Any], row: Mapping[str,
 
 
 def without_its_traceback(record: logging.LogRecord) -> bool:
-    """A PluginError in one line: veRL logs each session that ends with it, and its traceback has been logged already
-    where it was raised."""
+    """A PluginError in one line: veRL logs each session that ends with one, and the traceback of what a plug-in raised
+    has been logged where it was raised, once."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, PluginError):
         record.msg, record.args, record.exc_info = f"{record.getMessage()}: {error}", (), None

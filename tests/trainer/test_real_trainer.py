@@ -55,6 +55,11 @@ class Trainings:
             "profile": "tiny",
             "madrl.target": "peak",
             "madrl.classifier": "plugins_under_test:classify_by_checksum",
+            "madrl.verifier": "compute_score",
+            "madrl.reward.alpha": 0.5,
+            "reward.custom_reward_function.path": Path(__file__).with_name("plugins_under_test.py"),
+            "reward.custom_reward_function.name": "score_by_checksum",
+            "+reward.custom_reward_function.reward_kwargs.parts": 4,
             "madrl.max_unjudged_rate": 0.5,
             "trainer.experiment_name": name,
             "paths.run": self.folder / name,
@@ -169,9 +174,21 @@ def test_each_group_was_scored_whole_by_the_group_reward(undisturbed: RunFolder)
         assert len(groups) == PROMPTS
         for group in groups.values():
             indices = category_indices([r["category"] for r in group], settings.categories)
-            correct = [None if r["correct"] is None else bool(r["correct"]) for r in group]
-            expected = score_group(indices, correct, settings.target, settings.reward)
+            expected = score_group(indices, [r["correct"] for r in group], settings.target, settings.reward)
             assert [r["reward"] for r in group] == pytest.approx(expected.reward.tolist(), abs=1e-5)
+
+
+def test_verl_s_own_reward_function_judged_every_response_in_training_and_in_validation(undisturbed: RunFolder) -> None:
+    seen = []
+    for step in range(1, STEPS + 1):
+        for record in (r for group in groups_at(undisturbed, step).values() for r in group):
+            seen.append(record["correct"])
+            assert record["verifier_extra"].keys() == {"row", "seen"}
+    for record in read_jsonl(undisturbed.validation / f"{STEPS}.jsonl"):
+        seen.append(record["correct"])
+        assert json.loads(record["verifier_extra"])["seen"] == len(record["output"])
+    assert set(seen) <= {0.0, 0.25, 0.5, 0.75, 1.0}
+    assert len(set(seen)) > 2, "some are correct in part"
 
 
 def test_a_session_that_raises_costs_its_own_response_and_no_sibling(undisturbed: RunFolder) -> None:
@@ -296,6 +313,7 @@ def test_the_whole_holdout_is_sampled_with_the_last_checkpoint_and_trains_nothin
     samples = read_jsonl(undisturbed.holdout / f"{STEPS}.jsonl")
     assert {sample["split"] for sample in samples} == {"holdout"}
     problems = pq.read_metadata(trainings.data / "holdout.parquet").num_rows
+    assert {sample["correct"] for sample in samples} == {0.0, 0.25, 0.5, 0.75, 1.0}
     assert len(samples) == 2 * problems  # data.val_max_samples limits validation only
     assert (undisturbed.checkpoints / "latest_checkpointed_iteration.txt").stat().st_mtime_ns == checkpoint
 

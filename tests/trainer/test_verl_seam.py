@@ -6,6 +6,7 @@ Each entry says which of our modules depends on it. A behaviour that only a run 
 import importlib.metadata
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 from verl.plugin.platform import PlatformBase
 from verl.trainer.ppo.core_algos import compute_grpo_outcome_advantage
 from verl.trainer.ppo.metric_utils import process_validation_metrics
+from verl.trainer.ppo.reward import get_custom_reward_fn, load_reward_manager
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from verl.trainer.ppo.v1.trainer_base import PPOTrainer
@@ -65,6 +67,10 @@ SOURCES: list[tuple[str, Any, str]] = [
     ("reward workers are reachable as handles", AgentLoopWorker.__init__, "self.reward_loop_worker_handles ="),
     ("the worker class is read after our __init__", AgentLoopManagerTQ.create, "_init_agent_loop_workers"),
     ("the reward worker hands the data on", RewardLoopWorker.compute_score, "self.reward_manager.run_single(data)"),
+    ("a reward function's kwargs are bound to it", get_custom_reward_fn, "partial(_call_with_kwargs, raw_fn,"),
+    ("a reward manager is given the user's reward function", load_reward_manager, "compute_score=final_compute_score"),
+    ("validation takes no mean of text", process_validation_metrics, "isinstance(var_vals[0], str)"),
+    ("a failed session is logged with what it raised", WORKER._run_prompt, "exc_info=(type(error), error,"),
     ("a custom sampler is used", PPOTrainer._build_replay_buffer, "custom_sampler.path"),
     ("the sampler gets its options", PPOTrainer._build_replay_buffer, "sampler_kwargs=sampler_config.sampler_kwargs"),
     ("the sampler's metrics become training metrics", PPOTrainer._step_once, "metrics.update(off_policy_metrics)"),
@@ -87,6 +93,15 @@ SOURCES: list[tuple[str, Any, str]] = [
 @pytest.mark.parametrize(("what", "owner", "text"), SOURCES, ids=[s[0] for s in SOURCES])
 def test_verl_still_works_the_way_we_rely_on(what: str, owner: Any, text: str) -> None:
     assert text in inspect.getsource(owner), f"veRL changed: {what} ({text!r} is gone from {owner.__qualname__})"
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_a_loaded_reward_function_has_the_users_own_as_its_first_argument(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "mine.py").write_text(f"{kind} score(**asked):\n    return asked\n")
+    function = {"path": str(tmp_path / "mine.py"), "name": "score", "reward_kwargs": {"scale": 2}}
+    loaded: Any = get_custom_reward_fn(OmegaConf.create({"reward": {"custom_reward_function": function}}))
+    assert loaded.args[0].__name__ == "score"
+    assert inspect.iscoroutinefunction(loaded) is (kind == "async def")
 
 
 def test_agent_loop_outputs_have_the_fields_we_read_and_write() -> None:
