@@ -109,5 +109,5 @@ async def _score(
 
 def _arrival(row: Mapping[str, Any], text: str) -> Arrival:
     ids = [ord(character) for character in text]
-    output = AgentLoopOutput(prompt_ids=[0], response_ids=ids, response_mask=[1], metrics=AgentLoopMetrics())
+    output = AgentLoopOutput(prompt_ids=[0], response_ids=ids, response_mask=[1] * len(ids), metrics=AgentLoopMetrics())
     return Arrival(output, {"uid": str(row["extra_info"]["index"]), **row})

@@ -86,7 +86,7 @@ def test_verl_still_works_the_way_we_rely_on(what: str, owner: Any, text: str) -
 
 
 def test_agent_loop_outputs_have_the_fields_we_read_and_write() -> None:
-    assert {"prompt_ids", "response_ids", "reward_score", "extra_fields", "metrics"} <= set(
+    assert {"prompt_ids", "response_ids", "response_mask", "reward_score", "extra_fields", "metrics"} <= set(
         AgentLoopOutput.model_fields
     )
     assert "compute_score" in AgentLoopMetrics.model_fields
