@@ -1,12 +1,13 @@
 """Scoring rows of a run's data with its reward manager, without a model: are the rewards the ones that are meant?
 
-Each row gets a group of responses written here: one in each category that carries the row's own reference, and one that
-is off-support and wrong. Programs cannot be had from a reference, so theirs only read their input: in their category,
-and incorrect.
+The responses are the user's own, from a file, or written here: a group for each of a few rows, one response in each
+category that carries the row's own reference, and one that is off-support and wrong. Programs cannot be had from a
+reference, so theirs only read their input: in their category, and incorrect.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
@@ -15,11 +16,13 @@ from omegaconf import DictConfig
 from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
 
 from madrl.errors import MadrlError
+from madrl.response_file import read_responses
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data
 from madrl.trainer.reward_manager import MadRewardManager
 
 ROWS = 8
+"""Rows that the responses written here are for."""
 
 SOLUTIONS = {
     "en": "We write down what is given and compute step by step. So the answer is \\boxed{{{answer}}}.",
@@ -72,31 +75,79 @@ class _Characters:
         return "".join(map(chr, ids.tolist()))
 
 
-def rehearse(overrides: Sequence[str]) -> list[Rehearsed]:
-    """Score groups for ROWS rows of the run's training file, spread evenly, with its own reward manager.
+class Group(NamedTuple):
+    """One row of the data and the responses to it."""
 
-    Raises MadrlError for a bad config, a file that cannot be read, and a classifier that has no responses here.
+    row: Mapping[str, Any]
+    responses: list[str]
+
+
+def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> list[Rehearsed]:
+    """Score groups of responses to rows of the run's training data with its own reward manager.
+
+    Args:
+        overrides: Hydra's ``key=value``, as for training.
+        responses: JSON lines with ``row`` (a row's ``extra_info.index``) and ``response``; the lines of one row are
+            one group. Without it, ready-made responses to ROWS rows, spread evenly.
+
+    Raises MadrlError for a bad config, a file that cannot be read, a row that the data does not have, and a classifier
+    without ready-made responses when there is no file.
     """
     config = compose(overrides)
     name = config.madrl.classifier
-    if name not in RESPONSES:
-        raise MadrlError(f"madrl.classifier={name!r} cannot be rehearsed: there are responses for {sorted(RESPONSES)}")
-    path = config.data.train_files
-    try:
-        rows = pq.read_table(path).to_pylist()
-    except OSError as error:
-        raise MadrlError(f"cannot read {path} ({error}): prepare the data first") from error
-    chosen = rows[:: -(-len(rows) // ROWS)]
-    return asyncio.run(_score(config, chosen, RESPONSES[name]))
+    if responses is None and name not in RESPONSES:
+        raise MadrlError(
+            f"madrl.classifier={name!r} has no ready-made responses (there are some for {sorted(RESPONSES)}): give "
+            'your own as --responses FILE, one {"row": INDEX, "response": TEXT} a line'
+        )
+    rows = _training_rows(config)
+    if responses is None:
+        groups = [
+            Group(row, RESPONSES[name](row["reward_model"]["ground_truth"])) for row in rows[:: -(-len(rows) // ROWS)]
+        ]
+    else:
+        groups = _groups_in(Path(responses), rows)
+    return asyncio.run(_score(config, groups))
 
 
-async def _score(
-    config: DictConfig, rows: Sequence[Mapping[str, Any]], responses: Callable[[str], list[str]]
-) -> list[Rehearsed]:
+def _training_rows(config: DictConfig) -> list[Mapping[str, Any]]:
+    files = config.data.train_files
+    rows: list[Mapping[str, Any]] = []
+    for path in [files] if isinstance(files, str) else files:
+        try:
+            rows += pq.read_table(path).to_pylist()
+        except OSError as error:
+            raise MadrlError(f"cannot read {path} ({error}): prepare the data first") from error
+    return rows
+
+
+def _groups_in(path: Path, rows: Sequence[Mapping[str, Any]]) -> list[Group]:
+    """The file's groups, in the order in which their rows first appear."""
+    by_index: dict[int, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        by_index.setdefault(row["extra_info"]["index"], []).append(row)
+
+    def check(line: dict[str, Any]) -> None:
+        index, response = line.get("row"), line.get("response")
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise MadrlError(f"'row' is {index!r}, not a whole number: give the row's extra_info.index")
+        if not isinstance(response, str):
+            raise MadrlError(f"'response' is {response!r}, not a text")
+        found = len(by_index.get(index, []))
+        if found != 1:
+            raise MadrlError(f"{found} rows of data.train_files have extra_info.index {index}: name a row that one has")
+
+    groups: dict[int, Group] = {}
+    for line in read_responses(path, check):
+        (row,) = by_index[line["row"]]
+        groups.setdefault(line["row"], Group(row, [])).responses.append(line["response"])
+    return list(groups.values())
+
+
+async def _score(config: DictConfig, groups: Sequence[Group]) -> list[Rehearsed]:
     manager = MadRewardManager(config, _Characters())
     found = []
-    for row in rows:
-        texts = responses(row["reward_model"]["ground_truth"])
+    for row, texts in groups:
         data = group_data([_arrival(row, text) for text in texts], {"validate": True})
         scored = await manager.run_single(data)
         where = f"{row['data_source']} {row['extra_info']['index']}"
