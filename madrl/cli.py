@@ -207,12 +207,17 @@ def _train(args: argparse.Namespace) -> None:
 
 def _rehearse_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides, as for train")
+    parser.add_argument(
+        "--responses",
+        metavar="FILE.jsonl",
+        help="your own, one per line: row (extra_info.index), response; the lines of a row are one group",
+    )
 
 
 def _rehearse(args: argparse.Namespace) -> None:
     from madrl.trainer.rehearsal import rehearse
 
-    for found in rehearse(args.overrides):
+    for found in rehearse(args.overrides, args.responses):
         category = found.category or "off-support"
         print(f"{found.row:28} {category:12} {found.verdict:10} {found.reward:8.3f}  {found.reason}")
 
@@ -453,7 +458,7 @@ COMMANDS: dict[str, Command] = {
     "run": Command("a recipe: data, initial model, training, holdout, evaluation", _run_options, _run),
     "warm-start": Command("make every category reachable: sample, finetune, select", _warm_start_options, _warm_start),
     "train": Command("run or resume one training run with veRL", _train_options, _train),
-    "rehearse": Command("the rewards of ready-made responses to a run's data", _rehearse_options, _rehearse),
+    "rehearse": Command("the rewards of responses, ready-made or yours, to a run's data", _rehearse_options, _rehearse),
     "grid": Command("the paper's runs, or a part of them: plan, run, status, retry", _grid_options, _grid),
     "holdout": Command("sample the holdout split with a trained run's last checkpoint", _holdout_options, _holdout),
     "evaluate": Command("scores and figures of a run, or of a file of responses", _evaluate_options, _evaluate),

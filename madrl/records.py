@@ -34,6 +34,7 @@ NEEDED_FOR = {
     "group": "give all responses to one prompt the same text there",
     "category": "madrl classify adds it",
     "correct": "madrl verify adds it",
+    "row": "give the extra_info.index of the data row there",
     "response": "put the response's text there",
     "ground_truth": "put what the verifier compares with there",
 }
@@ -322,6 +323,7 @@ KINDS = {
     "group": Kind(lambda v: isinstance(v, str), "text: put it in quotes"),
     "session": Kind(_is_whole, "a whole number: number the sessions of a group 0, 1, ..."),
     "turn": Kind(_is_whole, "a whole number: number the outputs of a session 0, 1, ..."),
+    "row": Kind(_is_whole, "a whole number: give the data row's extra_info.index"),
     "response": Kind(lambda v: isinstance(v, str), "text: write the response's text"),
     "extra_info": Kind(lambda v: v is None or isinstance(v, dict), "an object"),
     "category": Kind(lambda v: v is None or isinstance(v, str), "text: use a declared name, or null for off-support"),

@@ -27,6 +27,7 @@ from madrl.judge import PluginError
 from madrl.rollout import Judgment
 from madrl.trainer.judging import PromptGroup
 from madrl.trainer.reward_manager import JUDGE, JUDGMENT_COLUMN, STAGE
+from madrl.trainer.verl_settings import SEED_PARAMETER
 
 _AgentLoopWorker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
 
@@ -35,7 +36,11 @@ GROUP_TIMING = "madrl_timing"
 
 
 class Arrival(NamedTuple):
-    """One session's final output and the prompt row it answers."""
+    """One session's final output and the prompt row it answers.
+
+    An agent loop may give several outputs for a session; veRL's convention is that the last one is the answer, and the
+    others share its reward. With tools, one output holds all turns, and a mask tells the model's tokens from theirs.
+    """
 
     output: AgentLoopOutput
     row: Mapping[str, Any]
@@ -80,11 +85,10 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
         **kwargs: Any,
     ) -> Any:
         group = self._groups[kwargs["uid"]]
-        seed = session_seed(self.config.actor_rollout_ref.rollout.seed, trajectory, kwargs)
+        rollout = self.config.actor_rollout_ref.rollout
+        seeded = {**sampling_params, SEED_PARAMETER[rollout.name]: session_seed(rollout.seed, trajectory, kwargs)}
         try:
-            return await super()._run_agent_loop(
-                {**sampling_params, "seed": seed}, trajectory, agent_name=agent_name, trace=trace, **kwargs
-            )
+            return await super()._run_agent_loop(seeded, trajectory, agent_name=agent_name, trace=trace, **kwargs)
         finally:  # a session that failed or gave no output must not hold its siblings up
             group.leave(kwargs["session_id"])
 
@@ -119,8 +123,8 @@ class GroupAgentLoopManager(AgentLoopManagerTQ):
         super().__init__(*args, **kwargs)
         if self.reward_loop_worker_handles is None:
             raise ValueError(
-                "MaD-RL scores groups while they are generated: reward.reward_model.enable needs "
-                "reward.reward_model.enable_resource_pool=True"
+                "veRL scores no response while it is generated, which MaD-RL's groups need: set "
+                "reward.reward_model.enable=False"
             )
         self.agent_loop_workers_class = ray.remote(GroupAgentLoopWorker)
 
@@ -149,19 +153,24 @@ def without_its_traceback(record: logging.LogRecord) -> bool:
 def group_data(
     arrivals: Sequence[Arrival], meta_info: dict[str, Any], judgments: Sequence[Judgment] | None = None
 ) -> DataProto:
-    """The responses as veRL hands them to a reward manager: padded prompts, responses and attention mask, and the
-    prompt rows' columns; with what is already known of each response in JUDGMENT_COLUMN."""
-    prompts = [torch.tensor(a.output.prompt_ids, dtype=torch.int64) for a in arrivals]
-    responses = [torch.tensor(a.output.response_ids, dtype=torch.int64) for a in arrivals]
-    pad = torch.nn.utils.rnn.pad_sequence
-    padded_prompts, padded_responses = pad(prompts, batch_first=True), pad(responses, batch_first=True)
-    masks = [pad([torch.ones_like(t) for t in side], batch_first=True) for side in (prompts, responses)]
+    """The responses as veRL hands them to a reward manager: prompts and responses, padded, the mask of what the model
+    itself wrote of each response, and the prompt rows' columns; with what is already known of each response in
+    JUDGMENT_COLUMN."""
+
+    def padded(rows: list[list[int]]) -> torch.Tensor:
+        tensors = [torch.tensor(row, dtype=torch.int64) for row in rows]
+        return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)
+
     columns = {name: _object_column([a.row[name] for a in arrivals]) for name in arrivals[0].row}
     if judgments is not None:
         columns[JUDGMENT_COLUMN] = _object_column(judgments)
     return DataProto(
         batch=TensorDict(
-            {"prompts": padded_prompts, "responses": padded_responses, "attention_mask": torch.cat(masks, dim=1)},
+            {
+                "prompts": padded([a.output.prompt_ids for a in arrivals]),
+                "responses": padded([a.output.response_ids for a in arrivals]),
+                "response_mask": padded([a.output.response_mask for a in arrivals]),
+            },
             batch_size=len(arrivals),
         ),
         non_tensor_batch=columns,

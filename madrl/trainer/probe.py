@@ -89,7 +89,7 @@ def score_one_group() -> list[float]:
             {
                 "prompts": torch.zeros(n, 1, dtype=torch.int64),
                 "responses": torch.arange(n).unsqueeze(1),
-                "attention_mask": torch.ones(n, 2, dtype=torch.int64),
+                "response_mask": torch.ones(n, 1, dtype=torch.int64),
             },
             batch_size=n,
         ),

@@ -1,12 +1,13 @@
 """Scoring rows of a run's data with its reward manager, without a model: are the rewards the ones that are meant?
 
-Each row gets a group of responses written here: one in each category that carries the row's own reference, and one that
-is off-support and wrong. Programs cannot be had from a reference, so theirs only read their input: in their category,
-and incorrect.
+The responses are the user's own, from a file, or written here: a group for each of a few rows, one response in each
+category that carries the row's own reference, and one that is off-support and wrong. Programs cannot be had from a
+reference, so theirs only read their input: in their category, and incorrect.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
@@ -16,11 +17,13 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopO
 from verl.trainer.ppo.reward import load_reward_manager
 
 from madrl.errors import MadrlError
+from madrl.records import read
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data
 from madrl.verifiers import check_ready
 
 ROWS = 8
+"""Rows that the responses written here are for."""
 
 SOLUTIONS = {
     "en": "We write down what is given and compute step by step. So the answer is \\boxed{{{answer}}}.",
@@ -73,33 +76,75 @@ class _Characters:
         return "".join(map(chr, ids.tolist()))
 
 
-def rehearse(overrides: Sequence[str]) -> list[Rehearsed]:
-    """Score groups for ROWS rows of the run's training file, spread evenly, with its own reward manager.
+class Group(NamedTuple):
+    """One row of the data and the responses to it."""
 
-    Raises MadrlError for a bad config, a file that cannot be read, a classifier that has no responses here, and a
-    verifier whose service is not there.
+    row: Mapping[str, Any]
+    responses: list[str]
+
+
+def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> list[Rehearsed]:
+    """Score groups of responses to rows of the run's training data with its own reward manager.
+
+    Args:
+        overrides: Hydra's ``key=value``, as for training.
+        responses: JSON lines with ``row`` (a row's ``extra_info.index``) and ``response``; the lines of one row are
+            one group. Without it, ready-made responses to ROWS rows, spread evenly.
+
+    Raises MadrlError for a bad config, a file that cannot be read, a row that the data does not have, a classifier
+    without ready-made responses when there is no file, and a verifier whose service is not there.
     """
     config = compose(overrides)
     name = config.madrl.classifier
-    if name not in RESPONSES:
-        raise MadrlError(f"madrl.classifier={name!r} cannot be rehearsed: there are responses for {sorted(RESPONSES)}")
-    path = config.data.train_files
-    try:
-        rows = pq.read_table(path).to_pylist()
-    except OSError as error:
-        raise MadrlError(f"cannot read {path} ({error}): prepare the data first") from error
+    if responses is None and name not in RESPONSES:
+        raise MadrlError(
+            f"madrl.classifier={name!r} has no ready-made responses (there are some for {sorted(RESPONSES)}): give "
+            'your own as --responses FILE, one {"row": INDEX, "response": TEXT} a line'
+        )
+    rows = _training_rows(config)
     check_ready(config.madrl.verifier, list(config.madrl.categories))
-    chosen = rows[:: -(-len(rows) // ROWS)]
-    return asyncio.run(_score(config, chosen, RESPONSES[name]))
+    if responses is None:
+        groups = [
+            Group(row, RESPONSES[name](row["reward_model"]["ground_truth"])) for row in rows[:: -(-len(rows) // ROWS)]
+        ]
+    else:
+        groups = _groups_in(Path(responses), rows)
+    return asyncio.run(_score(config, groups))
 
 
-async def _score(
-    config: DictConfig, rows: Sequence[Mapping[str, Any]], responses: Callable[[str], list[str]]
-) -> list[Rehearsed]:
+def _training_rows(config: DictConfig) -> list[Mapping[str, Any]]:
+    files = config.data.train_files
+    rows: list[Mapping[str, Any]] = []
+    for path in [files] if isinstance(files, str) else files:
+        try:
+            rows += pq.read_table(path).to_pylist()
+        except OSError as error:
+            raise MadrlError(f"cannot read {path} ({error}): prepare the data first") from error
+    return rows
+
+
+def _groups_in(path: Path, rows: Sequence[Mapping[str, Any]]) -> list[Group]:
+    """The file's groups, in the order in which their rows first appear."""
+    by_index: dict[int, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        by_index.setdefault(row["extra_info"]["index"], []).append(row)
+
+    groups: dict[int, Group] = {}
+    for record in read(path, ("row", "response")):
+        index = record["row"]
+        found = by_index.get(index, [])
+        if len(found) != 1:
+            raise MadrlError(
+                f"{path}: {len(found)} rows of data.train_files have extra_info.index {index}: name a row that one has"
+            )
+        groups.setdefault(index, Group(found[0], [])).responses.append(record["response"])
+    return list(groups.values())
+
+
+async def _score(config: DictConfig, groups: Sequence[Group]) -> list[Rehearsed]:
     manager = load_reward_manager(config, _Characters())
     found = []
-    for row in rows:
-        texts = responses(row["reward_model"]["ground_truth"])
+    for row, texts in groups:
         data = group_data([_arrival(row, text) for text in texts], {"validate": True})
         scored = await manager.run_single(data)
         where = f"{row['data_source']} {row['extra_info']['index']}"
@@ -112,5 +157,5 @@ async def _score(
 
 def _arrival(row: Mapping[str, Any], text: str) -> Arrival:
     ids = [ord(character) for character in text]
-    output = AgentLoopOutput(prompt_ids=[0], response_ids=ids, response_mask=[1], metrics=AgentLoopMetrics())
+    output = AgentLoopOutput(prompt_ids=[0], response_ids=ids, response_mask=[1] * len(ids), metrics=AgentLoopMetrics())
     return Arrival(output, {"uid": str(row["extra_info"]["index"]), **row})

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from omegaconf import DictConfig, OmegaConf
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 from verl.protocol import DataProto
@@ -83,19 +84,25 @@ class MadRewardManager(RewardManagerBase):
         return Judgment(category, found.correctness, found.answer, found.reason or reason, found.extra, queued)
 
     def rollouts(self, data: DataProto) -> list[Rollout]:
-        """The responses as text, without padding and special tokens, each with its prompt row's reference."""
-        n_prompt = data.batch["prompts"].size(1)
-        lengths = data.batch["attention_mask"][:, n_prompt:].sum(dim=1).tolist()
+        """The responses as text, each with its prompt row's reference."""
         columns = data.non_tensor_batch
         return [
             Rollout(
-                response=self.tokenizer.decode(data.batch["responses"][i][: int(length)], skip_special_tokens=True),
+                response=self._written(data.batch["responses"][i], data.batch["response_mask"][i]),
                 ground_truth=str(columns["reward_model"][i]["ground_truth"]),
                 extra_info=dict(columns["extra_info"][i]),
                 data_source=str(columns["data_source"][i]),
             )
-            for i, length in enumerate(lengths)
+            for i in range(len(data))
         ]
+
+    def _written(self, tokens: torch.Tensor, mask: torch.Tensor) -> str:
+        """What the model itself wrote, without special tokens: neither padding nor a tool's output, which is a line
+        break between two of its turns."""
+        edges = (mask.diff().nonzero().flatten() + 1).tolist()
+        turns = zip(tokens.tensor_split(edges), mask.tensor_split(edges), strict=True)
+        texts = [self.tokenizer.decode(turn, skip_special_tokens=True) for turn, written in turns if written.any()]
+        return "\n".join(texts)
 
     def score(self, data: DataProto, judgments: Sequence[Judgment]) -> dict[str, Any]:
         """The rewards of one whole group, and what the metrics and the dumps keep of each response."""

@@ -53,7 +53,7 @@ def test_real_programming_rows_are_judged_in_five_languages(
 def test_a_task_without_ready_made_responses_and_missing_data_are_one_clear_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(MadrlError, match="cannot be rehearsed"):
+    with pytest.raises(MadrlError, match="has no ready-made responses"):
         rehearse(["task=synthetic_closed", "paths.model=x"])
     assert main(["rehearse", *overrides("gsm8k", tmp_path)]) == 2
     assert "prepare the data first" in capsys.readouterr().err

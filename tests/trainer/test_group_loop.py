@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
+from omegaconf import DictConfig
+from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput, _agent_loop_registry
+from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
 from verl.trainer.ppo.v1.agent_loop_tq import logger as verl_logger
 
 from madrl.classifiers.choice import choice_ground_truth
@@ -16,8 +18,17 @@ from madrl.judge import PluginError
 from madrl.reward import score_group
 from madrl.rollout import Classification, Judgment, Rollout, Verification
 from madrl.trainer.compose import compose
-from madrl.trainer.group_loop import Arrival, group_data, session_seed, without_its_traceback
+from madrl.trainer.group_loop import (
+    Arrival,
+    GroupAgentLoopManager,
+    GroupAgentLoopWorker,
+    group_data,
+    session_seed,
+    without_its_traceback,
+)
+from madrl.trainer.judging import PromptGroup
 from madrl.trainer.reward_manager import JUDGE, STAGE, MadRewardManager
+from madrl.trainer.verl_settings import SEED_PARAMETER
 
 OPTIONS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
 
@@ -43,15 +54,15 @@ def arrivals(*responses: str, uid: str = "p") -> list[Arrival]:
         "extra_info": {"index": 3, "split": "train"},
         "raw_prompt": [{"role": "user", "content": "Name an ocean."}],
     }
-    tokens = WordTokenizer()
+    tokenized = [WordTokenizer().encode(response) for response in responses]
     return [
         Arrival(
             AgentLoopOutput(
-                prompt_ids=[1] * (i + 1), response_ids=tokens.encode(r), response_mask=[1], metrics=AgentLoopMetrics()
+                prompt_ids=[1] * (i + 1), response_ids=ids, response_mask=[1] * len(ids), metrics=AgentLoopMetrics()
             ),
             row,
         )
-        for i, r in enumerate(responses)
+        for i, ids in enumerate(tokenized)
     ]
 
 
@@ -92,6 +103,21 @@ async def test_every_response_of_a_group_returns_the_same_keys(manager: MadRewar
 async def test_padding_is_not_read_as_part_of_a_response(manager: MadRewardManager) -> None:
     rollouts = manager.rollouts(group_data(arrivals("Arctic and Indian", "Pacific"), {}))
     assert [r.response for r in rollouts] == ["Arctic and Indian", "Pacific"]
+
+
+async def test_a_tool_s_output_is_not_read_as_what_the_model_wrote(manager: MadRewardManager) -> None:
+    called_a_tool, plain = arrivals("Arctic and Indian Pacific nothing", "Southern and Southern and")
+    called_a_tool.output.response_mask = [1, 1, 0, 0, 1]  # the tool said: Indian Pacific
+    data = group_data([called_a_tool, plain], {})
+    assert [r.response for r in manager.rollouts(data)] == ["Arctic and\nnothing", "Southern and Southern and"]
+    categories = [j.category for j in await manager.judge(data) if isinstance(j, Judgment)]
+    assert categories == ["rank_1", "rank_5"]  # with the tool's words the first would name three options
+
+
+async def test_a_response_that_holds_nothing_of_the_model_is_empty(manager: MadRewardManager) -> None:
+    silent, plain = arrivals("Arctic", "Pacific and Pacific")
+    silent.output.response_mask = [0]
+    assert [r.response for r in manager.rollouts(group_data([silent, plain], {}))] == ["", "Pacific and Pacific"]
 
 
 async def test_a_response_without_siblings_moves_nothing(manager: MadRewardManager) -> None:
@@ -211,3 +237,57 @@ def test_the_manager_can_be_run_from_an_event_loop_of_its_own() -> None:
         MadRewardManager(config, WordTokenizer()).run_single(group_data(arrivals("Indian"), {STAGE: JUDGE}))
     )
     assert out["judgments"][0].category == "rank_3"
+
+
+class RecordingLoop:
+    """An agent loop that answers with the sampling parameters it was given."""
+
+    def __init__(self, **_: Any) -> None:
+        pass
+
+    async def run(self, sampling_params: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return sampling_params
+
+
+class WorkerWithoutEngine(GroupAgentLoopWorker):
+    """Runs an agent loop as veRL does, without the tokenizer, engine and queue that a worker of a run has."""
+
+    def __init__(self, config: DictConfig) -> None:
+        self.config = config
+        self.llm_client = self.tokenizer = self.processor = self.hf_model_type = self.dataset_cls = None
+        self.tools: list[Any] = []
+        self._groups = {"p": PromptGroup(1, self._judge, self._unused)}
+
+    async def _unused(self, *_: Any) -> Any: ...
+
+    async def _agent_loop_postprocess(self, output: dict[str, Any], validate: bool, **_: Any) -> dict[str, Any]:
+        return output
+
+
+@pytest.mark.parametrize(("engine", "parameter"), [("vllm", "seed"), ("sglang", "sampling_seed")])
+async def test_a_request_carries_its_seed_under_the_name_that_the_engine_knows(
+    engine: str, parameter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(_agent_loop_registry, "recording", {"_target_": f"{__name__}.RecordingLoop"})
+    config = compose(["task=synthetic_closed", "trainer.experiment_name=x", f"actor_rollout_ref.rollout.name={engine}"])
+    row = {"uid": "p", "session_id": 3, "raw_prompt": [], "data_source": "s", "index": 0}
+    trajectory = {"step": 1, "sample_index": 0, "rollout_n": 0, "validate": False}
+    sent = await WorkerWithoutEngine(config)._run_agent_loop(
+        {"temperature": 1.0}, trajectory, agent_name="recording", trace=False, **row
+    )
+    assert sent == {"temperature": 1.0, parameter: session_seed(config.seed, trajectory, row)}
+
+
+def test_vllm_knows_a_request_s_seed_by_the_name_that_it_is_sent_under() -> None:
+    from vllm import SamplingParams  # slow to import, and only needed here
+
+    assert SamplingParams(**{SEED_PARAMETER["vllm"]: 7}).seed == 7
+
+
+def test_a_worker_without_reward_workers_says_which_setting_to_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_reward_workers(self: GroupAgentLoopManager) -> None:
+        self.reward_loop_worker_handles = None
+
+    monkeypatch.setattr(AgentLoopManagerTQ, "__init__", without_reward_workers)
+    with pytest.raises(ValueError, match=r"set reward\.reward_model\.enable=False"):
+        GroupAgentLoopManager()

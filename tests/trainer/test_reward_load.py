@@ -47,7 +47,9 @@ def group(number: int) -> list[Arrival]:
     for i in range(GROUP_SIZE):
         code = f"n = int(input().split()[0])\nprint({2 + i % 2} * n)  # {number}.{i}\n"
         ids = [ord(c) for c in f"```python\n{code}```"]
-        output = AgentLoopOutput(prompt_ids=[1], response_ids=ids, response_mask=[1], metrics=AgentLoopMetrics())
+        output = AgentLoopOutput(
+            prompt_ids=[1], response_ids=ids, response_mask=[1] * len(ids), metrics=AgentLoopMetrics()
+        )
         arrivals.append(Arrival(output, row))
     return arrivals
 

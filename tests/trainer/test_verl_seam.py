@@ -105,7 +105,7 @@ def test_a_loaded_reward_function_has_the_users_own_as_its_first_argument(tmp_pa
 
 
 def test_agent_loop_outputs_have_the_fields_we_read_and_write() -> None:
-    assert {"prompt_ids", "response_ids", "reward_score", "extra_fields", "metrics"} <= set(
+    assert {"prompt_ids", "response_ids", "response_mask", "reward_score", "extra_fields", "metrics"} <= set(
         AgentLoopOutput.model_fields
     )
     assert "compute_score" in AgentLoopMetrics.model_fields
