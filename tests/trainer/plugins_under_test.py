@@ -34,6 +34,11 @@ def score_by_checksum(
     return {"score": score, "row": extra_info["index"], "seen": len(solution_str)}
 
 
+def classify_by_problem(rollout: Rollout) -> Classification:
+    """One category for all responses to every other problem, whose groups have collapsed then."""
+    return Classification("rank_3") if rollout.extra_info["index"] % 2 else classify_by_checksum(rollout)
+
+
 class FlakyWorker(GroupAgentLoopWorker):
     """Raises before the response reaches the reward stage; begins no step after HELD_AFTER, where that is set."""
 

@@ -25,7 +25,7 @@ from madrl.trainer.sampler import MadReplayBuffer
 
 pytestmark = pytest.mark.verl
 
-PROMPTS, GROUP = 2, 4
+PROMPTS, GROUP = 2, 8
 FILTER = "algorithm.filter_groups.enable=True"
 
 
@@ -37,9 +37,9 @@ class Group(NamedTuple):
     correct: float | None = 1.0
 
 
-MIXED = Group(["rank_1", "rank_3", "rank_4", "rank_5"], [-1.0, 0.5, 0.25, 0.0])
+MIXED = Group(["rank_1", "rank_3", "rank_4", "rank_5"] * 2, [-1.0, 0.5, 0.25, 0.0] * 2)
 EQUAL = Group(["rank_3"] * GROUP, [0.5] * GROUP)
-UNJUDGED = Group(["rank_3", "rank_4", "rank_5", "rank_3"], [0.5] * GROUP, correct=None)
+UNJUDGED = Group(["rank_3", "rank_4", "rank_5", "rank_3"] * 2, [0.5] * GROUP, correct=None)
 LOST = Group([], [])
 
 
@@ -130,7 +130,7 @@ def test_groups_of_equal_rewards_are_replaced_and_measured_all_the_same(tmp_path
     assert metrics["mad/dropped_group_rate"] == 0.5
     assert metrics["mad/single_category_group_rate"] == 0.5
     assert metrics["mad/equal_reward_group_rate"] == 0.5
-    assert metrics["mad/share/rank_3"] == 10 / 16
+    assert metrics["mad/share/rank_3"] == 20 / 32
     assert metrics["mad/failed_session_rate"] == 0.0
     assert metrics["training/filter_groups/evicted_samples"] == 2
 
@@ -166,13 +166,13 @@ def test_a_run_that_finds_no_group_to_train_on_ends_at_its_limit(tmp_path: Path)
 
 def test_an_outage_is_not_filtered_away(tmp_path: Path) -> None:
     """Unjudged responses all have one correctness: their groups would be generated anew until the judge is back."""
-    with pytest.raises(MadrlError, match=r"train step 2: 100.0% of the responses are unjudged .* 8 x down"):
+    with pytest.raises(MadrlError, match=r"train step 2: 100.0% of the responses are unjudged .* 16 x down"):
         sampled(buffer_of(tmp_path, Script([UNJUDGED] * 100), FILTER))
 
 
 def test_a_group_that_failed_as_a_whole_is_replaced_and_counted(tmp_path: Path) -> None:
     script = Script([MIXED, LOST, MIXED])
-    refill, limit = "trainer.v1.sampler.sync_refill_failed_groups=True", "madrl.max_unjudged_rate=0.4"
+    refill, limit = "trainer.v1.sampler.sync_refill_failed_groups=True", "madrl.max_unjudged_rate=0.5"
     records, metrics = sampled(buffer_of(tmp_path, script, refill, limit))
     assert script.asked == [PROMPTS, 1]
     assert len(records) == PROMPTS * GROUP
@@ -180,7 +180,7 @@ def test_a_group_that_failed_as_a_whole_is_replaced_and_counted(tmp_path: Path) 
 
 
 def test_groups_that_all_fail_are_not_replaced_for_ever(tmp_path: Path) -> None:
-    with pytest.raises(MadrlError, match=r"100.0% of the responses are unjudged or failed.* 8 sessions failed"):
+    with pytest.raises(MadrlError, match=r"100.0% of the responses are unjudged or failed.* 16 sessions failed"):
         sampled(buffer_of(tmp_path, Script([LOST] * 100), "trainer.v1.sampler.sync_refill_failed_groups=True"))
 
 

@@ -1,7 +1,7 @@
 """The unmodified veRL trainer with vLLM, FSDP2 and Ray on this machine's CPU, with our plug-ins in it.
 
-One run of four steps, with two reward workers, two agent workers and a session that raises; and the same run killed
-with SIGKILL after its checkpoint at step 2, and started again.
+One run of four steps, with two reward workers, two agent workers and a session that raises; the same run killed with
+SIGKILL after its checkpoint at step 2, and started again; and two steps under DAPO's group filter.
 """
 
 import contextlib
@@ -32,6 +32,7 @@ from madrl.trainer.sft import Finetuning, finetune
 pytestmark = [pytest.mark.verl, pytest.mark.slow]
 
 REPOSITORY = Path(__file__).parents[2]
+PLUGINS = f"{Path(__file__).parent}:{REPOSITORY}"
 STEPS, PROMPTS, GROUP = 4, 4, 4
 CHECKPOINT = 2
 START_TIMEOUT_S = 1500
@@ -49,7 +50,7 @@ class Trainings:
         tokenizer = build_tokenizer(prompts, 800)
         save(tokenizer, build_model(tokenizer, hidden_size=32, layers=1, seed=0), self.model)
 
-    def start(self, name: str, **variables: str) -> subprocess.Popen[str]:
+    def start(self, name: str, *changes: str, **variables: str) -> subprocess.Popen[str]:
         overrides = {
             "task": "synthetic_closed",
             "profile": "tiny",
@@ -80,13 +81,14 @@ class Trainings:
             "trainer.test_freq": STEPS,
         }
         command = [sys.executable, "-m", "madrl.cli", "train", *(f"{key}={value}" for key, value in overrides.items())]
+        command += changes
         pids = self.folder / f"{name}.pids"
-        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "CLASSIFIER_PIDS": str(pids)} | variables
+        environment = os.environ | {"PYTHONPATH": PLUGINS, "CLASSIFIER_PIDS": str(pids)} | variables
         return subprocess.Popen(command, cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True)
 
-    def run(self, name: str) -> RunFolder:
+    def run(self, name: str, *changes: str) -> RunFolder:
         """Train to the end."""
-        process = self.start(name)
+        process = self.start(name, *changes)
         _, errors = process.communicate(timeout=START_TIMEOUT_S)
         assert process.returncode == 0, errors
         return RunFolder(self.folder / name)
@@ -253,6 +255,34 @@ def test_a_run_leaves_its_config_versions_seed_and_commit(undisturbed: RunFolder
     assert any(undisturbed.tensorboard.iterdir())
 
 
+def test_groups_of_equal_rewards_are_replaced_by_others_and_measured_all_the_same(trainings: Trainings) -> None:
+    manager = "madrl.trainer.group_loop.GroupAgentLoopManager"
+    run = trainings.run(
+        "filtered",
+        "algorithm.filter_groups.enable=True",
+        "madrl.classifier=plugins_under_test:classify_by_problem",
+        "madrl.launch_check=warn",
+        f"actor_rollout_ref.rollout.agent.agent_loop_manager_class={manager}",
+        "trainer.total_training_steps=2",
+        "trainer.val_before_train=False",
+        "trainer.test_freq=-1",
+        "trainer.save_freq=-1",
+    )
+    rates = []
+    for step in (1, 2):
+        groups, metrics = groups_at(run, step), run.history()[step]
+        dropped = {prompt for prompt, group in groups.items() if all(r["dropped"] for r in group)}
+        trained = {r["uid"].rsplit("_", 2)[0] for r in read_jsonl(run.rollouts / f"{step}.jsonl")}
+        assert trained == groups.keys() - dropped
+        assert len(trained) == PROMPTS
+        assert all(len({r["reward"] for r in groups[prompt]}) > 1 for prompt in trained)
+        assert metrics["mad/dropped_group_rate"] == len(dropped) / len(groups)
+        assert metrics["mad/failed_session_rate"] == 0.0
+        assert metrics["mad/single_category_group_rate"] > 0.0
+        rates.append(metrics["mad/dropped_group_rate"])
+    assert max(rates) > 0.0
+
+
 def test_the_sft_trainer_finetunes_the_miniature_and_leaves_a_model(trainings: Trainings, tmp_path: Path) -> None:
     import pandas as pd
     from transformers import AutoModelForCausalLM
@@ -307,7 +337,7 @@ def test_the_whole_holdout_is_sampled_with_the_last_checkpoint_and_trains_nothin
     undisturbed: RunFolder, trainings: Trainings
 ) -> None:
     checkpoint = (undisturbed.checkpoints / "latest_checkpointed_iteration.txt").stat().st_mtime_ns
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "CLASSIFIER_PIDS": os.devnull}
+    environment = os.environ | {"PYTHONPATH": PLUGINS, "CLASSIFIER_PIDS": os.devnull}
     command = [sys.executable, "-m", "madrl.cli", "holdout", str(undisturbed.root)]
     subprocess.run(command, env=environment, check=True, timeout=START_TIMEOUT_S)
     samples = read_jsonl(undisturbed.holdout / f"{STEPS}.jsonl")
