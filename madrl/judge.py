@@ -30,8 +30,8 @@ OF_VERDICT = {Verdict.CORRECT: 1.0, Verdict.INCORRECT: 0.0, Verdict.UNJUDGED: No
 
 CLASSIFIER_RETURNS = "return a declared category as a str, None for off-support, or a Classification of either"
 VERIFIER_RETURNS = (
-    "return True or False, a number in [0, 1], a Verdict but partial, or a Verification, whose correctness is one of "
-    "these or None for unjudged, its answer a str or None, and its extra of JSON types"
+    "return True or False, a number in [0, 1], a Verdict other than partial, or a Verification of one of these or None "
+    "(unjudged), with a str or None as answer and JSON types in extra"
 )
 COMPUTE_SCORE_RETURNS = "return True or False, a number in [0, 1], or a dict with one of these as 'score'"
 
@@ -84,9 +84,9 @@ async def verify_response(verifier: Verifier, name: str, rollout: Rollout) -> Ve
     try:
         found: object = await verifier(rollout)
     except Exception as error:
-        message = f"verifier raised {type(error).__name__}: {error}"
-        _log_once(f"{name}: {message}", name, error)
-        return Verification(None, reason=message)
+        what = f"raised {type(error).__name__}: {error}"
+        _log_once(f"verifier {name} {what}", name, error)
+        return Verification(None, reason=f"verifier {what}")
     verification = _verification(found)
     if verification is None:
         remedy = COMPUTE_SCORE_RETURNS if name == COMPUTE_SCORE else VERIFIER_RETURNS

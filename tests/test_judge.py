@@ -153,8 +153,8 @@ def test_a_verifier_that_raises_for_every_response_leaves_one_traceback_and_a_co
     assert found[7].reason == "verifier raised ValueError: down 7"
     with_traceback = [r.getMessage() for r in caplog.records if r.exc_info]
     assert with_traceback == [
-        "mine:verify: verifier raised ValueError: down 0",
-        "mine:verify: verifier raised ValueError: down again",
+        "verifier mine:verify raised ValueError: down 0",
+        "verifier mine:verify raised ValueError: down again",
     ], "one for each line that raised"
     counted = [r.getMessage().rpartition("(")[2] for r in caplog.records if not r.exc_info]
     assert counted == ["10 times so far)", "100 times so far)"]
