@@ -171,6 +171,7 @@ def _read(name: str) -> None:
     read_all(reader.read, [*reader.slow_once, *found], LENGTH)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_no_text_is_slow_to_read(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     child = multiprocessing.get_context("spawn").Process(target=_read, args=(name,))

@@ -12,6 +12,7 @@ import pytest
 from scripted_engine import write_model, write_rows
 from scripted_service import Reply, ScriptedService, script_nothing
 
+from madrl.doctor import _sandbox
 from madrl.errors import MadrlError
 from madrl.generation.generate import Sampling, generate_file
 from madrl.generation.judging import JudgeSpec
@@ -129,3 +130,17 @@ def test_sampling_asks_for_the_sandbox_before_an_engine_starts(tmp_path: Path, m
     rows, model = write_rows(tmp_path / "rows.parquet", 2), write_model(tmp_path / "model")
     with pytest.raises(MadrlError, match="no sandbox answers"):
         generate_file(rows, tmp_path / "out.jsonl", Sampling(str(model)), judge, 1)
+
+
+async def test_doctor_minds_a_missing_language_only_when_no_replica_has_it(
+    services: tuple[ScriptedService, ScriptedService], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = services
+    one.health, other.health = healthy("python", "cpp", "java"), healthy("python", "go")
+    monkeypatch.setenv(URLS_VARIABLE, f"{one.url},{other.url}")
+    first, second = await asyncio.to_thread(_sandbox)
+    assert (first.ok, second.ok) == (False, False)
+    assert (first.remedy, second.remedy) == ("apt-get install javascript",) * 2
+    assert "no go" in first.detail
+    one.health = healthy("python", "cpp", "java", "javascript")
+    assert [check.ok for check in await asyncio.to_thread(_sandbox)] == [True, True]
