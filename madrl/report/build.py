@@ -1,25 +1,25 @@
 """Everything that `madrl report` writes for several runs: DIR/index.html, report.md, *.tex, *.csv, *.png and *.pdf."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from madrl.errors import MadrlError
 from madrl.evaluation.score import evaluate_file
-from madrl.files import replacing
-from madrl.report.cells import COLLAPSED_SHARE, DONE, Run, load_runs, run_roots
+from madrl.report.cells import COLLAPSED_SHARE, DONE, Run, is_synthetic, load_runs, run_roots
 from madrl.report.differences import differing_settings
 from madrl.report.figures import study_figures
+from madrl.report.folder import PAGE, report_folder
 from madrl.report.formats import latex, markdown, rows_csv, runs_csv, table_html
 from madrl.report.page import page, plot_section, text
-from madrl.report.paper import COMPARISON, compare, comparison_table
+from madrl.report.paper import COMPARISON, comparison_table
 from madrl.report.plots import study_plots
 from madrl.report.rows import (
     Row,
     Study,
     baseline_row,
     grid_rows,
-    is_synthetic,
     main_rows,
     pooled_floor,
     synthetic_rows,
@@ -58,8 +58,9 @@ def parse_baseline(value: str) -> BaselineFile:
 def load_study(
     roots: Sequence[Path], baselines: Sequence[BaselineFile], folder: Path, advance: Callable[[], None] = lambda: None
 ) -> Study:
-    """The runs and the files of responses. Raises MadrlError for runs that cannot stand in one table, and for a file
-    that is not what ``score.evaluate_file`` reads or belongs to no dataset of the runs."""
+    """The runs and the files of responses, whose own numbers go into ``folder``. Raises MadrlError for runs that cannot
+    stand in one table, and for a file that is not what ``score.evaluate_file`` reads or belongs to no dataset of the
+    runs."""
     study = Study(tuple(load_runs(roots, advance)), ())
     for dataset in study.datasets:
         for what, found in (
@@ -84,7 +85,9 @@ def _baseline_rows(study: Study, file: BaselineFile, folder: Path) -> list[Row]:
         settings = next(run.settings for run in study.of(dataset) if run.cell.target == target)
         name = "".join(c if c.isalnum() else "_" for c in f"{dataset}_{file.name}_{target}")
         output = folder / f"baseline_{name}.metrics.json"
-        found_rows = evaluate_file(file.path, output, settings.categories, settings.target)["evaluations"]
+        evaluation = evaluate_file(file.path, settings.categories, settings.target)
+        output.write_text(json.dumps(evaluation, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        found_rows = evaluation["evaluations"]
         if len(found_rows) > 1:
             splits = ", ".join(row["split"] for row in found_rows)
             raise MadrlError(f"{file.path} has several splits ({splits}): keep the responses of one")
@@ -101,24 +104,23 @@ def report_study(
     beside_paper: bool = False,
     advance: Callable[[], None] = lambda: None,
 ) -> list[Path]:
-    """Write the report into ``folder``, which is made, and return what was written, the page first."""
-    folder.mkdir(parents=True, exist_ok=True)
-    study = load_study(run_roots(paths), baselines, folder, advance)
-    tables = study_tables(study)
-    if beside_paper:
-        tables.append(comparison_table(compare(study), study.tiny))
-    written = study_figures(study, folder)
-    files = {
-        "index.html": _study_page(study, tables),
-        "report.md": _study_markdown(study, tables, [path.name for path in written if path.suffix == ".png"]),
-        "rows.csv": rows_csv(_columns(study)),
-        "runs.csv": runs_csv(study.runs),
-        **{f"{table.name}.tex": latex(table) for table in tables},
-    }
-    for name, content in files.items():
-        with replacing(folder / name) as unfinished:
-            unfinished.write_text(content, encoding="utf-8")
-    return [*(folder / name for name in files), *written]
+    """Write the report into ``folder`` (``report_folder``) and return what was written, the page first."""
+    with report_folder(folder) as unfinished:
+        study = load_study(run_roots(paths), baselines, unfinished, advance)
+        tables = study_tables(study)
+        if beside_paper:
+            tables.append(comparison_table(study))
+        figures = [path.name for path in study_figures(study, unfinished)]
+        files = {
+            PAGE: _study_page(study, tables),
+            "report.md": _study_markdown(study, tables, [name for name in figures if name.endswith(".png")]),
+            "rows.csv": rows_csv(_columns(study)),
+            "runs.csv": runs_csv(study.runs),
+            **{f"{table.name}.tex": latex(table) for table in tables},
+        }
+        for name, content in files.items():
+            (unfinished / name).write_text(content, encoding="utf-8")
+    return [folder / name for name in (*files, *figures)]
 
 
 def _columns(study: Study) -> list[list[Row]]:

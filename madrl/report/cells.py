@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madrl.divergence import DIVERGENCES, jensen_shannon_value
+from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
 from madrl.evaluation.metrics import divergence_values
 from madrl.evaluation.samples import score_samples
 from madrl.evaluation.score import run_settings
 from madrl.frequency import category_counts, category_indices
-from madrl.records import Record, groups, last_turns, read_judged
+from madrl.records import Record, groups, read_judged
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 from madrl.targets import TARGETS
@@ -33,6 +33,19 @@ DATASETS = {
     "synthetic_open": "SYNTHETIC, options inferred",
 }
 """How the paper writes each task. A task of the user's own is called by its name."""
+
+
+def is_synthetic(dataset: str) -> bool:
+    """Whether the paper tabulates this task as SYNTHETIC: choices without a task reward, whose divergences are means
+    over prompts."""
+    return dataset.startswith("synthetic_")
+
+
+def is_mean_of_prompts(dataset: str, metric: str) -> bool:
+    """Whether a curve of this metric over steps is a mean over prompts, as the task's table, and not of the pooled
+    shares. Forward KL never is: it is infinite as soon as a single prompt lacks a wanted category."""
+    return is_synthetic(dataset) and metric != "fkl"
+
 
 TRAIN_POINTS = 10
 """The train JSD of the synthetic table is the mean of this many last logged points (paper, table:closedset)."""
@@ -70,21 +83,20 @@ class Evaluation:
     """``samples.score_samples``."""
     right: dict[str, float]
     """Summed correctness of each category, the numerator behind a pooled accuracy."""
-    prompt_jsd: float | None
-    """Mean over prompts of the JSD of the prompt's own shares, in nats: the paper's JSD in its synthetic table. Biased
-    by far more than the pooled JSD; compare at the same number of responses to a prompt only."""
-    prompt_counts: tuple[int, ...]
-    """On-support responses of each prompt behind it."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One validation dump of a run, pooled: an entry of a curve over steps."""
+    """One validation dump of a run: an entry of a curve over steps."""
 
     step: int
-    on_support: int
+    n: int
+    """Responses behind the JSD: those to a prompt (the median) where it is a mean over prompts, and all that are
+    on-support where it is of the pooled shares."""
     values: dict[str, float]
-    """By name of DIVERGENCES; inf where one is infinite."""
+    """By name of DIVERGENCES, means over prompts where ``is_mean_of_prompts``; inf where one is infinite."""
+    prompt_counts: tuple[int, ...]
+    """On-support responses to each prompt that has any."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,8 @@ class Run:
     profile: str
     steps: int
     """How many it was to train."""
+    prompts_per_step: int
+    group_size: int
     state: str
     """DONE, FAILED or UNFINISHED. Only a DONE run has a ``final``."""
     reason: str
@@ -197,6 +211,8 @@ def identified(root: Path) -> Run:
         settings=settings,
         profile=overrides.get("profile", "gpu"),
         steps=int(config.trainer.total_training_steps),
+        prompts_per_step=int(config.data.train_batch_size),
+        group_size=int(config.actor_rollout_ref.rollout.n),
         state=state,
         reason=reason,
     )
@@ -279,29 +295,37 @@ def evaluation(samples: Sequence[Record], settings: Settings, step: int, split: 
     for sample in (s for group in problems for s in group):
         if sample["category"] is not None:
             right[sample["category"]] += sample["correct"] or 0.0
-    counts = [
-        category_counts(category_indices([s["category"] for s in g], categories), len(categories)) for g in problems
-    ]
-    some = [c for c in counts if c.sum()]
-    return Evaluation(
-        step=step,
-        split=split,
-        scores=scores,
-        right=right,
-        prompt_jsd=float(np.mean([jensen_shannon_value(target, c / c.sum()) for c in some])) if some else None,
-        prompt_counts=tuple(int(c.sum()) for c in some),
-    )
+    return Evaluation(step=step, split=split, scores=scores, right=right)
 
 
 def _curve(run: Run) -> Iterator[Point]:
-    """The validation dumps over the steps, pooled; those without an on-support response are left out."""
+    """The validation dumps over the steps; those without an on-support response are left out."""
     settings = run.settings
     for step, rows in dumped(run, run.folder.validation):
         _, samples = one_split(rows, run.folder.validation.name)
-        pooled = [sample["category"] for sample in last_turns(samples)]
-        counts = category_counts(category_indices(pooled, settings.categories), len(settings.categories))
-        if n := int(counts.sum()):
-            yield Point(step, n, divergence_values(settings.target, counts / n, settings.reward.epsilon))
+        problems = groups(samples)
+        counts = [
+            category_counts(category_indices([s["category"] for s in group], settings.categories), len(settings.target))
+            for group in problems
+        ]
+        some = [of_prompt for of_prompt in counts if of_prompt.sum()]
+        if not some:
+            continue
+        pooled, *of_prompts = (
+            divergence_values(settings.target, c / c.sum(), settings.reward.epsilon)
+            for c in (np.sum(some, axis=0), *(some if is_synthetic(run.cell.dataset) else ()))
+        )
+        yield Point(
+            step,
+            int(np.median([len(group) for group in problems]) if of_prompts else np.sum(some)),
+            {
+                name: float(np.mean([values[name] for values in of_prompts]))
+                if is_mean_of_prompts(run.cell.dataset, name)
+                else pooled[name]
+                for name in DIVERGENCES
+            },
+            tuple(int(c.sum()) for c in some),
+        )
 
 
 def reward_order(reward: str) -> int:

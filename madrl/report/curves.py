@@ -1,4 +1,7 @@
-"""Divergence over training steps: the validation dumps of the runs of a row, one mean and band per step and metric."""
+"""Divergence over training steps: the validation dumps of the runs of a row, one mean and band per step and metric.
+
+As in the table of the task: of the pooled shares, and for SYNTHETIC the mean over prompts of each prompt's own
+(``cells.is_mean_of_prompts``)."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -7,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from madrl.divergence import DIVERGENCES
-from madrl.report.cells import DONE, Cell, Run
-from madrl.report.rows import Floor, Study, pooled_floor, reward_weights
+from madrl.report.cells import DONE, Cell, Run, is_mean_of_prompts
+from madrl.report.rows import Floor, Study, pooled_floor, prompt_floor, reward_weights
 
 
 class Curve(NamedTuple):
@@ -33,7 +36,7 @@ class Curves(NamedTuple):
     target: str
     curves: list[Curve]
     floor: Floor
-    """Of the JSD, at the median on-support count of the dumps."""
+    """Of the JSD, at the numbers of responses of the dump that has the median one."""
     counts: list[tuple[str, int, int]]
     """Each objective that a grid has, with how many runs there are and should be; also where there are none."""
 
@@ -55,10 +58,16 @@ def study_curves(study: Study) -> list[Curves]:
                 if not runs:
                     continue
                 p_star = runs[0].settings.target
-                points += [point.on_support for run in runs for point in run.curve]
+                points += [point for run in runs for point in run.curve]
                 curves += [_curve(reward, metric, runs, len(cells)) for metric in DIVERGENCES]
             if curves and p_star is not None:
-                found.append(Curves(dataset, target, curves, pooled_floor(p_star, int(np.median(points))), counts))
+                middle = sorted(points, key=lambda point: (point.n, sum(point.prompt_counts)))[len(points) // 2]
+                floor = (
+                    prompt_floor(p_star, middle.prompt_counts, middle.n)
+                    if is_mean_of_prompts(dataset, "jsd")
+                    else pooled_floor(p_star, middle.n)
+                )
+                found.append(Curves(dataset, target, curves, floor, counts))
     return found
 
 

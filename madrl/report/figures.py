@@ -12,9 +12,9 @@ from typing import Any
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.figures import COLORS
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.files import replacing
+from madrl.report.cells import is_mean_of_prompts, is_synthetic
 from madrl.report.curves import Curves, study_curves
-from madrl.report.rows import Row, Study, is_synthetic, main_rows, synthetic_rows
+from madrl.report.rows import Row, Study, main_rows, synthetic_rows
 from madrl.report.tables import dataset_label, row_label, target_label
 
 REWARD_COLORS = dict(zip((*DIVERGENCES, "rlvr"), (COLORS[i] for i in (5, 0, 2, 1, 3)), strict=True))
@@ -72,6 +72,13 @@ def incomplete_note(rows: Sequence[tuple[str, int, int]]) -> str:
     """Which of (reward, runs, expected) have runs missing; nothing when none has."""
     missing = [f"{row_label(reward)} {runs} of {expected}" for reward, runs, expected in rows if runs < expected]
     return f"runs there: {', '.join(missing)}" if missing else ""
+
+
+def measured_on(dataset: str, metric: str) -> str:
+    """What follows a metric's name where its curves are not of the pooled shares, or alone in being so."""
+    if is_mean_of_prompts(dataset, metric):
+        return ", mean of prompts"
+    return ", pooled" if is_synthetic(dataset) else ""
 
 
 def target_of(study: Study, dataset: str, target: str) -> dict[str, float]:
@@ -135,10 +142,9 @@ def _pyplot() -> Any:
 def _save(figure: Any, path: Path) -> list[Path]:
     paths = [path.with_suffix(".png"), path.with_suffix(".pdf")]
     for one in paths:
-        with replacing(one) as unfinished:
-            # Without a date, the same runs give the same bytes.
-            metadata = {"CreationDate": None} if one.suffix == ".pdf" else {}
-            figure.savefig(unfinished, format=one.suffix[1:], dpi=DPI, metadata=metadata)
+        # Without a date, the same runs give the same bytes.
+        metadata = {"CreationDate": None} if one.suffix == ".pdf" else {}
+        figure.savefig(one, format=one.suffix[1:], dpi=DPI, metadata=metadata)
     _pyplot().close(figure)
     return paths
 
@@ -247,13 +253,21 @@ def _draw_metric(axes: Any, of_target: Curves, metric: str) -> None:
             axes.plot(
                 infinite, places, "^", color=color, transform=axes.get_xaxis_transform(), clip_on=False, label="_"
             )
+            # One entry of the legend for all, as the first to be drawn is in no colour of its own.
+            axes.plot([], [], "^", color="0.4", linestyle="none", label="infinite: a wanted category is missing")
     if metric == "jsd":
         floor = of_target.floor
         axes.axhspan(floor.mean, floor.p95, color="0.85", zorder=0, label="floor of the JSD: mean to p95")
+        axes.text(
+            0.99, floor.mean, f"n={floor.n}", transform=axes.get_yaxis_transform(),
+            ha="right", va="bottom", fontsize=7.5, color="0.35",
+        )  # fmt: skip
     axes.set_yscale("log")
+    if not any(math.isfinite(value) for curve in of_target.of(metric) for value in curve.mean):
+        axes.set_ylim(0.01, 1.0)  # a log scale of nothing has no limits
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_ylabel(METRIC_LABELS[metric], fontsize=9)
+    axes.set_ylabel(METRIC_LABELS[metric] + measured_on(of_target.dataset, metric), fontsize=9)
     axes.tick_params(labelsize=8.5)
     axes.spines[["top", "right"]].set_visible(False)

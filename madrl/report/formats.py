@@ -136,7 +136,8 @@ def _html_cell(cell: Shown) -> str:
 ROW_COLUMNS = [
     *("table", "dataset", "target", "row", "weight", "statistic", "spread", "runs", "expected", "complete"),
     *("jsd", "jsd_low", "jsd_high", "floor", "floor_p95", "resolved_from_target", "best", "resolved_from_best"),
-    *("prompt_jsd", "prompt_floor", "prompt_floor_p95", "train_jsd", "per_prompt", "l2", "fkl", "rkl"),
+    *("prompt_jsd", "prompt_jsd_low", "prompt_jsd_high", "prompt_n", "prompt_floor", "prompt_floor_p95"),
+    *("train_jsd", "train_n", "train_floor", "train_floor_p95", "per_prompt", "l2", "fkl", "rkl"),
     *("pass@1", "pass@1_low", "pass@1_high", "off_support", "unjudged", "missing"),
 ]
 
@@ -149,7 +150,7 @@ def rows_csv(columns: Sequence[Sequence[Row]]) -> str:
     writer.writerow(ROW_COLUMNS)
     for rows in columns:
         for row, verdict in zip(rows, verdicts(rows), strict=True):
-            floor, prompt_floor = row.floor, row.prompt_floor
+            floor, prompt_floor, train_floor = row.floor, row.prompt_floor, row.train_floor
             nothing = Number(None)
             writer.writerow(
                 _csv(value)
@@ -157,13 +158,10 @@ def rows_csv(columns: Sequence[Sequence[Row]]) -> str:
                     *(row.kind, row.dataset, row.target, row.reward, row.weight, row.statistic, row.spread),
                     *(row.runs, row.expected, row.complete, *row.jsd),
                     *(floor and floor.mean, floor and floor.p95, None if row.on_target is None else not row.on_target),
-                    *(verdict.best, verdict.resolved, row.prompt_jsd.value),
-                    *(
-                        prompt_floor and prompt_floor.mean,
-                        prompt_floor and prompt_floor.p95,
-                        row.train_jsd.value,
-                        row.per_prompt.value,
-                    ),
+                    *(verdict.best, verdict.resolved, *row.prompt_jsd, row.prompt_n),
+                    *(prompt_floor and prompt_floor.mean, prompt_floor and prompt_floor.p95),
+                    *(row.train_jsd.value, row.train_n),
+                    *(train_floor and train_floor.mean, train_floor and train_floor.p95, row.per_prompt.value),
                     *(row.divergences.get(name, nothing).value for name in ("l2", "fkl", "rkl")),
                     *(*row.pass_at_1, row.off_support.value, row.unjudged.value, "; ".join(row.missing)),
                 )
@@ -180,7 +178,8 @@ def _csv(value: Any) -> Any:
 RUN_COLUMNS = [
     *("dataset", "target", "reward", "weight", "seed", "state", "reason", "profile", "steps", "split", "samples"),
     *("on_support", "l2", "fkl", "rkl", "jsd", "jsd_low", "jsd_high", "floor", "floor_p95", "resolved"),
-    *("effective_on_support", "floor_p95_effective", "prompt_jsd", "train_jsd", "pass@1", "pass@1_low", "pass@1_high"),
+    *("effective_on_support", "floor_p95_effective", "prompt_jsd", "prompt_jsd_low", "prompt_jsd_high", "prompt_n"),
+    *("prompt_floor", "prompt_floor_p95", "train_jsd", "train_n", "pass@1", "pass@1_low", "pass@1_high"),
     *("off_support", "unjudged", "least_wanted_share", "folder"),
 ]
 
@@ -194,16 +193,25 @@ def runs_csv(runs: Sequence[Run]) -> str:
         cell = run.cell
         line: dict[str, Any] = {"dataset": cell.dataset, "target": cell.target, "reward": cell.reward}
         line |= {"weight": cell.weight, "seed": cell.seed, "state": run.state, "reason": run.reason}
-        line |= {"profile": run.profile, "steps": run.steps, "train_jsd": run.train_jsd, "folder": run.folder.root}
+        line |= {"profile": run.profile, "steps": run.steps, "folder": run.folder.root}
+        line |= {"train_jsd": run.train_jsd, "train_n": run.group_size}
         if run.final is not None:
             scores = run.final.scores
+            of_prompts = scores["jsd_per_prompt"]
             line |= {name: scores[name] for name in RUN_COLUMNS if name in scores}
             line |= {
                 "least_wanted_share": run.least_wanted_share,
                 "split": run.final.split,
-                "prompt_jsd": run.final.prompt_jsd,
+                "prompt_jsd": of_prompts["mean"],
+                "prompt_n": of_prompts["n"],
+                "prompt_floor": of_prompts["floor"],
+                "prompt_floor_p95": of_prompts["floor_p95"],
             }
-            for name in ("jsd", "pass@1"):
-                line |= dict(zip((f"{name}_low", f"{name}_high"), scores[f"{name}_interval"] or ("", ""), strict=True))
+            for name, interval in (
+                ("jsd", scores["jsd_interval"]),
+                ("pass@1", scores["pass@1_interval"]),
+                ("prompt_jsd", of_prompts["interval"]),
+            ):
+                line |= dict(zip((f"{name}_low", f"{name}_high"), interval or ("", ""), strict=True))
         writer.writerow({name: _csv(value) for name, value in line.items()})
     return out.getvalue()

@@ -1,11 +1,11 @@
 """The paper's published numbers beside ours (``paper/mad_rl.csv``: all of its three tables)."""
 
 import csv
-from collections.abc import Sequence
 from importlib.resources import files
 from typing import NamedTuple
 
-from madrl.report.rows import SYNTHETIC, Floor, Number, Row, Study, grid_rows, is_synthetic, main_rows, synthetic_rows
+from madrl.report.cells import is_synthetic
+from madrl.report.rows import SYNTHETIC, Floor, Number, Range, Row, Study, grid_rows, main_rows, synthetic_rows
 from madrl.report.tables import (
     INCOMPLETE,
     MISSING,
@@ -24,6 +24,14 @@ SOURCE = files("madrl.report") / "paper" / "mad_rl.csv"
 
 COMPARISON = "paper"
 """The name of the comparison's table."""
+
+
+PAPER_N = {"table:rl-main": 800, "table:rl-grid": 800, "table:closedset": 32}
+"""Responses behind a JSD of the paper's tables: 4 to each of 200 problems, pooled; and in the synthetic table to a
+prompt, in training as in evaluation ("at K=5 and G=32 the finite-sample floor is 0.017")."""
+
+EXTRACTED = ("gsm8k", "math")
+"""Tasks whose correctness is in the paper "exact match after answer extraction"."""
 
 
 class Published(NamedTuple):
@@ -47,15 +55,35 @@ class Compared(NamedTuple):
     ours: Number
     complete: bool
     runs: str
+    n: Range | None
+    """Of a JSD: our responses behind it, as many as PAPER_N counts of the paper's; None where nothing is ours."""
     floor: Floor | None
-    """Of a JSD."""
+    """Of a JSD of the evaluation, at that n."""
 
     @property
-    def resolved(self) -> bool | None:
-        """Whether the two JSDs differ by more than the floor at our number of responses; None for other metrics."""
-        if self.ours.value is None or self.floor is None:
-            return None
-        return abs(self.ours.value - self.published.value) > self.floor.noise
+    def comparable(self) -> bool:
+        """Whether both numbers were taken at the same n: a JSD is biased by it; a rate is not, and always comparable.
+        Not where one of the two is missing."""
+        if self.ours.value is None:
+            return False
+        paper = PAPER_N[self.published.table]
+        return self.published.metric not in ("jsd", "train_jsd") or self.n == (paper, paper)
+
+    @property
+    def verdict(self) -> str:
+        """How a comparable JSD stands to the paper's, in words; NOTHING for other metrics and what is missing."""
+        if self.ours.value is None:
+            return NOTHING
+        if not self.comparable:
+            return f"not comparable (n={self.n} against {PAPER_N[self.published.table]})"
+        if self.floor is None:
+            return NOTHING
+        if self.ours.value <= self.floor.p95:
+            return "on target"
+        difference = self.ours.value - self.published.value
+        if abs(difference) <= self.floor.noise:
+            return "not resolved"
+        return f"resolved: {'further' if difference > 0 else 'closer'}"
 
 
 def published() -> list[Published]:
@@ -89,20 +117,37 @@ def compare(study: Study) -> list[Compared]:
 
 def _compared(number: Published, row: Row | None) -> Compared:
     if row is None:
-        return Compared(number, Number(None), False, "", None)
-    per_prompt = row.kind == SYNTHETIC
-    ours = {
-        "jsd": row.prompt_jsd if per_prompt else row.jsd,
-        "pass@1": row.pass_at_1,
-        "off_support": row.off_support,
-        "train_jsd": row.train_jsd,
+        return Compared(number, Number(None), False, "", None, None)
+    # A training point's off-support responses are not known by prompt, and so neither is its floor.
+    ours, n, floor = {
+        "jsd": (row.prompt_jsd, row.prompt_n, row.prompt_floor)
+        if row.kind == SYNTHETIC
+        else (row.jsd, row.samples, row.floor),
+        "pass@1": (row.pass_at_1, None, None),
+        "off_support": (row.off_support, None, None),
+        "train_jsd": (row.train_jsd, row.train_n, None),
     }[number.metric]
-    floor = (row.prompt_floor if per_prompt else row.floor) if number.metric == "jsd" else None
-    return Compared(number, ours, row.complete, f"{row.runs}/{row.expected}", floor)
+    return Compared(number, ours, row.complete, f"{row.runs}/{row.expected}", n, floor)
 
 
-def comparison_table(compared: Sequence[Compared], tiny: bool) -> Table:
-    """A line for each published number."""
+def correctness_note(study: Study) -> str:
+    """Which verifier decided pass@1 where the paper's own rule is a choice; nothing where no such task is there."""
+    used = [
+        f"{dataset_label(dataset)}: {', '.join(sorted({run.settings.verifier for run in study.of(dataset)}))}"
+        for dataset in EXTRACTED
+        if dataset in study.datasets
+    ]
+    if not used:
+        return ""
+    return (
+        f"Correctness was decided by the verifier of the runs ({'; '.join(used)}); the paper: exact match after answer "
+        "extraction."
+    )
+
+
+def comparison_table(study: Study) -> Table:
+    """A line for each published number of the datasets that ``study`` has runs of."""
+    compared = compare(study)
     sections: dict[tuple[str, str, str], list[list[Shown]]] = {}
     for one in compared:
         number = one.published
@@ -111,10 +156,12 @@ def comparison_table(compared: Sequence[Compared], tiny: bool) -> Table:
         lines.append([Shown(name), Shown(number.metric), Shown(_form(number.metric, number.value)), *_ours(one)])
     caption = (
         "The paper's number, and ours with its spread over as many runs as the last column says (the paper's: 12 in "
-        "table:rl-main, 3 elsewhere and for RLVR). A JSD is resolved from the paper's where they differ "
-        "by more than the floor at our number of responses. (Parentheses): runs are missing."
-    )
-    if tiny:
+        "table:rl-main, 3 elsewhere and for RLVR). A JSD is compared at the paper's number of responses only, n: 800 "
+        "pooled; in table:closedset, whose JSD is a mean over prompts, 32 to a prompt. On target: ours is not above "
+        "what a policy on the target shows at that n; resolved: it is, and the two differ by more than chance at that "
+        f"n. (Parentheses): runs are missing. {correctness_note(study)}"
+    ).rstrip()
+    if study.tiny:
         caption = (
             f"These runs are miniatures, on other problems and with another model: nothing here is to agree. {caption}"
         )
@@ -141,11 +188,10 @@ def _ours(one: Compared) -> list[Shown]:
     difference = ours.value - one.published.value
     sign = "+" if difference >= 0 else "−"
     mark = PLAIN if one.complete else INCOMPLETE
-    verdict = {None: NOTHING, True: "resolved", False: "not resolved"}[one.resolved]
     return [
         Shown(_form(metric, ours.value), detail, mark),
-        Shown(sign + _form(metric, abs(difference))),
-        Shown(verdict),
+        Shown(sign + _form(metric, abs(difference)) if one.comparable else NOTHING),
+        Shown(one.verdict),
         Shown(one.runs, mark=mark),
     ]
 

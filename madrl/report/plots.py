@@ -9,9 +9,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from madrl.evaluation.samples import MIN_COMPLETIONS
+from madrl.report.cells import is_synthetic
 from madrl.report.curves import Curve, Curves, study_curves
-from madrl.report.figures import FILE_COLOR, PALE, REWARD_COLORS, bars, bars_note, incomplete_note, target_of
-from madrl.report.rows import Floor, Row, Study, is_synthetic
+from madrl.report.figures import (
+    FILE_COLOR,
+    PALE,
+    REWARD_COLORS,
+    bars,
+    bars_note,
+    incomplete_note,
+    measured_on,
+    target_of,
+)
+from madrl.report.rows import Floor, Row, Study
 from madrl.report.tables import dataset_label, row_label, target_label
 
 FLOOR_COLOR = "rgba(120,120,120,0.22)"
@@ -66,8 +76,11 @@ def study_plots(study: Study) -> list[Plot]:
             Plot(
                 "divergence",
                 "Divergence over training steps",
-                "Validation responses, pooled, under each of the four metrics. Lines: mean over the runs of a training "
-                "objective; bands: their minimum and maximum; dots: runs are missing. Click a name to hide its curve.",
+                "Validation responses under each of the four metrics: of the pooled shares; for SYNTHETIC the mean "
+                "over prompts of each prompt's own, but for forward KL, which is infinite as soon as one prompt lacks "
+                "a wanted category. Lines: mean over the runs of a training objective; bands: their "
+                "minimum and maximum; dots: runs are missing; a gap: infinite, as a wanted category is missing. The "
+                "grey band is the JSD of a policy on the target at n responses. Click a name to hide its curve.",
                 [_divergence(of, metric) for of in curves for metric in METRICS],
             )
         )
@@ -183,7 +196,8 @@ def _divergence(of: Curves, metric: str) -> Choice:
     curves = of.of(metric)
     for curve in curves:
         data += band_and_line(curve)
-    whole = layout(f"{METRICS[metric]}{'' if metric == 'l2' else ', nats'}", "training step")
+    unit = "" if metric == "l2" else ", nats"
+    whole = layout(f"{METRICS[metric]}{unit}{measured_on(of.dataset, metric)}", "training step")
     whole["yaxis"] |= {"type": "log", "dtick": "D2", "tickformat": "~g"}
     if metric == "jsd":
         whole["shapes"] = [floor_band(of.floor)]
@@ -197,7 +211,10 @@ def floor_band(floor: Floor) -> dict[str, Any]:
     return {
         "type": "rect", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": floor.mean, "y1": floor.p95,
         "fillcolor": FLOOR_COLOR, "line": {"width": 0}, "layer": "below",
-        "label": {"text": "floor: mean to p95", "textposition": "middle left", "font": {"size": 11, "color": "#555"}},
+        "label": {
+            "text": f"floor at n={floor.n}: mean to p95", "textposition": "middle left",
+            "font": {"size": 11, "color": "#555"},
+        },
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ table compares an incomplete row with another, and every one marks it.
 """
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
@@ -17,16 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from madrl.divergence import DIVERGENCES, jensen_shannon_terms
-from madrl.evaluation.metrics import jsd_floor
+from madrl.divergence import DIVERGENCES
+from madrl.evaluation.metrics import jsd_floor, jsd_per_prompt_floor
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.cells import DATASETS, DONE, Cell, Run
+from madrl.report.cells import DATASETS, DONE, TRAIN_POINTS, Cell, Run
 from madrl.targets import TARGETS
 
 Array = NDArray[np.float64]
-
-PROMPT_FLOOR_DRAWS = 2000
-"""Simulated measurements behind the floor of the mean per-prompt JSD: its p95 is known to 1 % with 80 prompts."""
 
 OWN_INTERVAL = "95 % interval, problems resampled"
 """The spread of a row with a single run: its own, of other problems, in place of that of other runs."""
@@ -65,12 +62,30 @@ class Number(NamedTuple):
     high: float | None = None
 
 
+class Range(NamedTuple):
+    """The smallest and the largest of several counts."""
+
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
+
+
+def range_of(counts: Iterable[int]) -> Range | None:
+    """None of no counts."""
+    found = list(counts)
+    return Range(min(found), max(found)) if found else None
+
+
 class Floor(NamedTuple):
     """What a policy on the target shows: mean, 95th percentile, and the smallest difference that is resolved."""
 
     mean: float
     p95: float
     noise: float
+    n: str
+    """The number of responses that it holds at, for people."""
 
 
 class Pooled(NamedTuple):
@@ -107,11 +122,21 @@ class Row:
     """The runs that are not there, each with the reason."""
     jsd: Number
     """Pooled JSD in nats, of each run, then the statistic over runs."""
+    samples: Range | None
+    """Responses of one run behind it, off-support ones included."""
     floor: Floor | None
     """At the median on-support count of the runs."""
     prompt_jsd: Number
+    """Mean over prompts of the JSD of each prompt's own shares: the JSD of the paper's synthetic table."""
+    prompt_n: Range | None
+    """Responses to a prompt behind it, off-support ones included: it is compared at equal ones only."""
     prompt_floor: Floor | None
+    """At the on-support counts of the runs' prompts; the mean over runs."""
     train_jsd: Number
+    """The same of the training batches."""
+    train_n: Range | None
+    train_floor: Floor | None
+    """At the group size."""
     divergences: dict[str, Number]
     per_prompt: Number
     """Unbiased mean squared distance of single prompts (``per_prompt.squared_distances``)."""
@@ -155,11 +180,6 @@ class Study(NamedTuple):
         """The dataset's targets, the paper's two first and in its order."""
         found = {run.cell.target for run in self.of(dataset)}
         return [name for name in TARGETS if name in found] + sorted(found - set(TARGETS))
-
-
-def is_synthetic(dataset: str) -> bool:
-    """Whether the paper tabulates this task as SYNTHETIC: choices without a task reward."""
-    return dataset.startswith("synthetic_")
 
 
 def main_rows(study: Study, dataset: str, target: str) -> list[Row]:
@@ -264,13 +284,17 @@ def _numbers(runs: Sequence[Run], statistic: Statistic) -> dict[str, Any]:
         return Number(number.value, *intervals[0])
 
     on_support = [score["on_support"] for score in scores if score["on_support"]]
-    prompt_counts = [final.prompt_counts for final in finals if final.prompt_counts]
+    of_prompts = [score["jsd_per_prompt"] for score in scores]
     return {
         "jsd": with_own([score["jsd"] for score in scores], [score["jsd_interval"] for score in scores]),
         "floor": None if target is None or not on_support else pooled_floor(target, int(np.median(on_support))),
-        "prompt_jsd": over([final.prompt_jsd for final in finals]),
-        "prompt_floor": None if target is None or not prompt_counts else prompt_floor(target, prompt_counts[0]),
+        "samples": range_of(score["samples"] for score in scores),
+        "prompt_jsd": with_own([of["mean"] for of in of_prompts], [of["interval"] for of in of_prompts]),
+        "prompt_n": range_of(of["n"] for of in of_prompts),
+        "prompt_floor": _mean_floor(of_prompts),
         "train_jsd": over([run.train_jsd for run in runs]),
+        "train_n": range_of(run.group_size for run in runs),
+        "train_floor": _train_floor(runs[0]) if runs else None,
         "divergences": {
             name: over([_infinite(score[name], name in score["infinite"]) for score in scores]) for name in DIVERGENCES
         },
@@ -308,34 +332,42 @@ def pooled_floor(target: Array, on_support: int) -> Floor:
 @functools.cache
 def _pooled_floor(target: tuple[float, ...], on_support: int) -> Floor:
     floor = jsd_floor(np.array(target), on_support)
-    return Floor(floor.mean, floor.p95, floor.p95)
+    return Floor(floor.mean, floor.p95, floor.p95, str(on_support))
 
 
-def prompt_floor(target: Array, counts: tuple[int, ...]) -> Floor:
-    """Of the mean over prompts of a prompt's own JSD, at ``counts`` on-support responses to each.
+def prompt_floor(target: Array, counts: Sequence[int], n: int) -> Floor:
+    """Of the mean over prompts of a prompt's own JSD, at ``n`` responses to each of which ``counts`` are on-support.
 
     Its mean is large and common to all rewards, so that it is in no difference between them (paper, appendix
     "Synthetic Choice"): what is not resolved is a difference below the scatter around it, p95 - mean.
     """
-    return _prompt_floor(tuple(target.tolist()), tuple(sorted(counts)))
+    floor = jsd_per_prompt_floor(target, counts)
+    return _of_prompts(floor.mean, floor.p95, n, Range(min(counts), max(counts)))
 
 
-@functools.cache
-def _prompt_floor(target: tuple[float, ...], counts: tuple[int, ...]) -> Floor:
-    generator = np.random.default_rng(0)
-    p = np.array(target)
-    drawn = np.zeros(PROMPT_FLOOR_DRAWS)
-    for n in counts:
-        q = generator.multinomial(n, p, size=PROMPT_FLOOR_DRAWS) / n
-        drawn += np.maximum(jensen_shannon_terms(p, q).sum(axis=1), 0.0)
-    drawn /= len(counts)
-    mean, p95 = float(drawn.mean()), float(np.quantile(drawn, 0.95))
-    return Floor(mean, p95, p95 - mean)
+def _of_prompts(mean: float, p95: float, n: int, on_support: Range) -> Floor:
+    return Floor(mean, p95, p95 - mean, str(n) if on_support == (n, n) else f"{n}, {on_support} on-support")
+
+
+def _mean_floor(of_prompts: Sequence[Mapping[str, Any]]) -> Floor | None:
+    """The mean over runs of the floor that each has (``score_samples``); None as soon as one has none, or of no run.
+    Its ``n`` is the first run's."""
+    if not of_prompts or any(of["floor"] is None for of in of_prompts):
+        return None
+    mean, p95 = (float(np.mean([of[name] for of in of_prompts])) for name in ("floor", "floor_p95"))
+    counts = [count for of in of_prompts for count in of["n_on_support"]]
+    return _of_prompts(mean, p95, of_prompts[0]["n"], Range(min(counts), max(counts)))
+
+
+def _train_floor(run: Run) -> Floor:
+    """Of ``Run.train_jsd``: at the whole group size, as what was off-support at each step is not logged by prompt."""
+    prompts = TRAIN_POINTS * run.prompts_per_step
+    return prompt_floor(run.settings.target, (run.group_size,) * prompts, run.group_size)
 
 
 def baseline_row(dataset: str, target: str, name: str, scores: dict[str, Any], floor: Floor | None) -> Row:
     """The row of one file of responses (``score_samples``), with its own 95 % intervals for a spread."""
-    by_category = scores["by_category"]
+    by_category, of_prompts = scores["by_category"], scores["jsd_per_prompt"]
 
     def single(value: float | None, interval: Sequence[float] | None = None) -> Number:
         return Number(value, *(interval if interval is not None else (None, None)))
@@ -352,10 +384,14 @@ def baseline_row(dataset: str, target: str, name: str, scores: dict[str, Any], f
         expected=1,
         missing=(),
         jsd=single(scores["jsd"], scores["jsd_interval"]),
+        samples=Range(scores["samples"], scores["samples"]),
         floor=floor,
-        prompt_jsd=Number(None),
-        prompt_floor=None,
+        prompt_jsd=single(of_prompts["mean"], of_prompts["interval"]),
+        prompt_n=Range(of_prompts["n"], of_prompts["n"]),
+        prompt_floor=_mean_floor([of_prompts]),
         train_jsd=Number(None),
+        train_n=None,
+        train_floor=None,
         divergences={name: single(_infinite(scores[name], name in scores["infinite"])) for name in DIVERGENCES},
         per_prompt=single(scores["per_prompt"]["distance"], scores["per_prompt"]["interval"]),
         off_support=single(scores["off_support"]),
@@ -379,12 +415,15 @@ class Verdict(NamedTuple):
 
 
 def verdicts(rows: Sequence[Row], per_prompt: bool = False) -> list[Verdict]:
-    """Of the rows of one dataset and target. Only complete rows of the four divergences compete: the paper's bold."""
+    """Of the rows of one dataset and target. Only complete rows of the four divergences compete: the paper's bold. The
+    JSDs ``per_prompt`` compete at equal numbers of responses to a prompt: where these differ there is no verdict."""
 
     def number(row: Row) -> float | None:
         return (row.prompt_jsd if per_prompt else row.jsd).value
 
     competing = [row for row in rows if row.reward in DIVERGENCES and row.complete and number(row) is not None]
+    if per_prompt and len({n for row in competing for n in row.prompt_n or ()}) > 1:
+        competing = []
     best = min(competing, key=lambda row: number(row) or 0.0, default=None)
     if best is None:
         return [Verdict(False, None) for _ in rows]

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from omegaconf import OmegaConf
-
 from madrl.alarms import ALARMS, RunHealth
 from madrl.errors import MadrlError
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.files import replacing
+from madrl.evaluation.tables import prompt_n
 from madrl.report.cells import Evaluation, Run, dumped, evaluation, identified
+from madrl.report.folder import PAGE, report_folder
 from madrl.report.formats import table_html
 from madrl.report.page import page, plot_section, text
 from madrl.report.run_plots import run_plots
@@ -55,17 +54,16 @@ class Raised(NamedTuple):
 
 def report_run_page(path: str, folder: Path) -> list[Path]:
     """Write the run's page into ``folder``, which is made. Raises MadrlError when ``path`` is no run, or one that has
-    neither dumps nor metrics yet."""
+    neither dumps nor metrics yet, and as ``report_folder``."""
     run = identified(Path(path))
     history = run.folder.history()
     evaluations = sorted(_evaluations(run), key=lambda one: one.step)
     if not (history or evaluations):
         raise MadrlError(f"{path} has no dumps and no metrics yet: there is something to see after its first step")
     html = run_page(run, history, evaluations)
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / "index.html") as unfinished:
-        unfinished.write_text(html, encoding="utf-8")
-    return [folder / "index.html"]
+    with report_folder(folder) as unfinished:
+        (unfinished / PAGE).write_text(html, encoding="utf-8")
+    return [folder / PAGE]
 
 
 def _evaluations(run: Run) -> Iterator[Evaluation]:
@@ -81,10 +79,8 @@ def _evaluations(run: Run) -> Iterator[Evaluation]:
 
 def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evaluation]) -> str:
     """The whole page as HTML."""
-    config: Any = OmegaConf.load(run.folder.config)
-    prompts, group = int(config.data.train_batch_size), int(config.actor_rollout_ref.rollout.n)
-    raised = raised_alarms(run, history, prompts, group)
-    plots = run_plots(run, history, evaluations, prompts * group)
+    raised = raised_alarms(run, history)
+    plots = run_plots(run, history, evaluations)
     reward = f"{row_label(run.cell.reward)} {run.cell.weight}".strip()
     at = max([*history, *(e.step for e in evaluations)], default=0)
     lead = (
@@ -106,10 +102,10 @@ def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: 
     return page(run.folder.root.resolve().name, "\n".join(parts), plots)
 
 
-def raised_alarms(run: Run, history: Mapping[int, Mapping[str, float]], prompts: int, group: int) -> list[Raised]:
+def raised_alarms(run: Run, history: Mapping[int, Mapping[str, float]]) -> list[Raised]:
     """Every stretch in which an alarm was on: the run's own alarms, replayed from its metrics, so that runs which did
     not log ``mad/alarm/*`` have them too, and each with its category."""
-    health = RunHealth(run.settings, prompts, group)
+    health = RunHealth(run.settings, run.prompts_per_step, run.group_size)
     ends: dict[tuple[str, str, int], int] = {}
     step = 0
     for step, metrics in history.items():
@@ -132,19 +128,10 @@ def _tiles(
         last = evaluations[-1]
         scores = last.scores
         where = f"{last.split}, step {last.step}"
-        resolved = scores["resolved"]
-        verdict = (
-            "no on-support response"
-            if resolved is None
-            else "further from the target than the floor"
-            if resolved
-            else "not resolved from the target"
-        )
-        floor = "" if scores["floor"] is None else f"floor {scores['floor']:.4f} to {scores['floor_p95']:.4f}"
-        kind = "" if resolved is None else "bad" if resolved else "good"
-        jsd = NOTHING if scores["jsd"] is None else f"{scores['jsd']:.4f}"
+        of_prompts = scores["jsd_per_prompt"]
         tiles += [
-            (kind, jsd, "JSD to the target, nats", f"{verdict}; {floor}; {where}"),
+            _distance_tile("JSD, pooled, nats", scores["jsd"], scores, str(scores["on_support"]), where),
+            _distance_tile("JSD, mean of prompts, nats", of_prompts["mean"], of_prompts, prompt_n(of_prompts), where),
             ("", _percent(scores["pass@1"]), "pass@1", f"{_interval(scores['pass@1_interval'])}{where}"),
             ("", _percent(scores["off_support"]), "off-support", where),
             ("", _percent(scores["unjudged"]), "unjudged", where),
@@ -160,6 +147,18 @@ def _tiles(
         f'<div class="tile {kind}"><span>{text(name)}</span><b>{text(value)}</b><small>{text(detail)}</small></div>'
         for kind, value, name, detail in tiles
     ) + "</div>"  # fmt: skip
+
+
+def _distance_tile(
+    name: str, jsd: float | None, scores: Mapping[str, Any], n: str, where: str
+) -> tuple[str, str, str, str]:
+    """A JSD with its verdict, its n and its floor there."""
+    if jsd is None:
+        return ("", NOTHING, name, f"no on-support response; {where}")
+    resolved = scores["resolved"]
+    verdict = "further from the target than the floor" if resolved else "not resolved from the target"
+    floor = f"floor {scores['floor']:.4f} to {scores['floor_p95']:.4f} at n={n}"
+    return ("bad" if resolved else "good", f"{jsd:.4f}", name, f"{verdict}; {floor}; {where}")
 
 
 def _percent(value: float | None) -> str:
@@ -191,20 +190,21 @@ def _evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     for one in evaluations:
         scores = one.scores
         resolved = {None: NOTHING, True: "resolved", False: "not resolved"}[scores["resolved"]]
-        per_prompt = scores["per_prompt"]
+        per_prompt, of_prompts = scores["per_prompt"], scores["jsd_per_prompt"]
         lines.append(
             [
                 Shown(one.split),
                 Shown(str(one.step)),
                 _with_interval(scores["jsd"], scores["jsd_interval"], ".4f"),
-                Shown(NOTHING if scores["floor"] is None else f"{scores['floor']:.4f}–{scores['floor_p95']:.4f}"),
+                _floor(scores, str(scores["on_support"])),
                 Shown(resolved),
                 *(Shown("∞" if n in scores["infinite"] else _form(scores[n], ".4f")) for n in ("l2", "fkl", "rkl")),
+                _with_interval(of_prompts["mean"], of_prompts["interval"], ".4f"),
+                _floor(of_prompts, prompt_n(of_prompts)),
                 _with_interval(per_prompt["distance"], per_prompt["interval"], ".3f"),
                 _with_interval(scores["pass@1"], scores["pass@1_interval"], ".3f"),
                 Shown(_percent(scores["off_support"])),
                 Shown(_percent(scores["unjudged"])),
-                Shown(str(scores["on_support"])),
             ]
         )
     collapsed = evaluations[0].scores["per_prompt"]["collapsed"]
@@ -212,15 +212,23 @@ def _evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
         "evaluations",
         "Evaluations",
         "In small print: 95 % intervals, problems resampled. Verdict: whether the JSD can be told from that of a "
-        "policy on the target, whose mean to 95th percentile is the floor. Per prompt: mean squared distance of a "
-        f"prompt's own mix, {collapsed:.3f} when each prompt has one category only and the pool is on target.",
-        [],
+        "policy on the target, whose mean to 95th percentile at n on-support responses is the floor. Of single "
+        "prompts, the means over prompts: their JSD, whose n are the responses to a prompt and which is comparable at "
+        f"equal n only, and their squared distance, {collapsed:.3f} when each prompt has one category only and the "
+        "pool is on target.",
+        [("", 2), ("pooled", 6), ("single prompts", 3), ("", 3)],
         [
-            *("Split", "step", "JSD ↓", "floor", "verdict", "L2", "FKL", "RKL", "per prompt"),
-            *("pass@1 ↑", "off-support", "unjudged", "n"),
+            *("Split", "step", "JSD ↓", "floor", "verdict", "L2", "FKL", "RKL"),
+            *("JSD ↓", "floor", "distance", "pass@1 ↑", "off-support", "unjudged"),
         ],
         [Section("", lines)],
     )
+
+
+def _floor(scores: Mapping[str, Any], n: str) -> Shown:
+    if scores["floor"] is None:
+        return Shown(NOTHING)
+    return Shown(f"{scores['floor']:.4f}–{scores['floor_p95']:.4f}", f"n={n}")
 
 
 def _category_table(run: Run, last: Evaluation) -> Table:

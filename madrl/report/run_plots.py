@@ -2,14 +2,15 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from madrl.evaluation.figures import COLORS
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.cells import Evaluation, Run, dumped
+from madrl.evaluation.tables import prompt_n
+from madrl.report.cells import Evaluation, Run, dumped, is_synthetic
 from madrl.report.plots import Choice, Plot, floor_band, layout
-from madrl.report.rows import pooled_floor
+from madrl.report.rows import Floor, pooled_floor, prompt_floor
 
 BINS = 12
 """Points of the accuracy over steps: single steps have too few responses of a category."""
@@ -40,10 +41,11 @@ TRAINING = {
 Drawn = tuple[list[dict[str, Any]], dict[str, Any]]
 
 
-def run_plots(
-    run: Run, history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evaluation], batch: int
-) -> list[Plot]:
+def run_plots(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evaluation]) -> list[Plot]:
     """What is logged at every step, with the evaluations as larger markers."""
+    distances = [_pooled(run), _of_prompts(run)]
+    if is_synthetic(run.cell.dataset):  # the paper's distance of the task comes first
+        distances.reverse()
     names = run.settings.categories
     colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(names)}
     target = dict(zip(names, run.settings.target.tolist(), strict=True))
@@ -58,9 +60,14 @@ def run_plots(
         Plot(
             "jsd",
             "Distance to the target",
-            f"JSD in nats. Line: each training batch of {batch} responses, whose floor is the grey band. Diamonds: the "
-            "evaluation, with its 95 % interval; its own floor is in its label.",
-            [Choice(["jsd"], *_jsd(run, history, checked, batch))],
+            "JSD in nats, of the shares of all responses together, or the mean over prompts of each prompt's own. "
+            "Line: each training batch, whose floor is the grey band. Diamonds: the evaluation, with its 95 % "
+            "interval; its own n and floor are in its label, and means over prompts are comparable at equal n only.",
+            [
+                choice
+                for distance in distances
+                if (choice := Choice([distance.name], *_jsd(history, checked, distance))).data
+            ],
         ),
         Plot(
             "accuracy",
@@ -120,32 +127,66 @@ def _shares(
     return [trace for trace in data if trace["x"]], whole
 
 
-def _jsd(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evaluation], batch: int) -> Drawn:
-    steps, values = _logged(history, "mad/jsd")
+class Distance(NamedTuple):
+    """One way to take the JSD of several prompts' responses."""
+
+    name: str
+    metric: str
+    """Of the training batch."""
+    floor: Floor
+    """Of the training batch."""
+    of: Callable[[Evaluation], dict[str, Any]]
+    """``jsd``, ``interval``, ``n``, ``floor`` and ``floor_p95`` of an evaluation."""
+
+
+def _pooled(run: Run) -> Distance:
+    def of(evaluation: Evaluation) -> dict[str, Any]:
+        scores = evaluation.scores
+        return {"jsd": scores["jsd"], "interval": scores["jsd_interval"], "n": scores["on_support"]} | {
+            name: scores[name] for name in ("floor", "floor_p95")
+        }
+
+    floor = pooled_floor(run.settings.target, run.prompts_per_step * run.group_size)
+    return Distance("pooled", "mad/jsd", floor, of)
+
+
+def _of_prompts(run: Run) -> Distance:
+    def of(evaluation: Evaluation) -> dict[str, Any]:
+        scores = evaluation.scores["jsd_per_prompt"]
+        return {"jsd": scores["mean"], "interval": scores["interval"], "n": prompt_n(scores)} | {
+            name: scores[name] for name in ("floor", "floor_p95")
+        }
+
+    floor = prompt_floor(run.settings.target, (run.group_size,) * run.prompts_per_step, run.group_size)
+    return Distance("mean of prompts", "mad/jsd_per_prompt", floor, of)
+
+
+def _jsd(history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evaluation], distance: Distance) -> Drawn:
+    steps, values = _logged(history, distance.metric)
     data = [_line("training batch", steps, values, COLORS[0], ".4f")] if steps else []
-    shown = [e for e in evaluations if e.scores["jsd"] is not None]
+    shown = [(e, found) for e in evaluations if (found := distance.of(e))["jsd"] is not None]
     if shown:
-        intervals = [e.scores["jsd_interval"] or (e.scores["jsd"],) * 2 for e in shown]
+        intervals = [found["interval"] or (found["jsd"],) * 2 for _, found in shown]
+        jsds = [found["jsd"] for _, found in shown]
         data.append(
-            _diamonds(shown[0].split, shown, [e.scores["jsd"] for e in shown], COLORS[5])
+            _diamonds(shown[0][0].split, [e for e, _ in shown], jsds, COLORS[5])
             | {
                 "error_y": {
                     "type": "data",
                     "symmetric": False,
-                    # The interval is centred below the value, which may lie above it.
-                    "array": [max(0.0, high - e.scores["jsd"]) for e, (_, high) in zip(shown, intervals, strict=True)],
-                    "arrayminus": [
-                        max(0.0, e.scores["jsd"] - low) for e, (low, _) in zip(shown, intervals, strict=True)
-                    ],
+                    # The interval of the pooled JSD is centred below the value, which may lie above it.
+                    "array": [max(0.0, high - jsd) for jsd, (_, high) in zip(jsds, intervals, strict=True)],
+                    "arrayminus": [max(0.0, jsd - low) for jsd, (low, _) in zip(jsds, intervals, strict=True)],
                     "thickness": 1.2,
                 },
-                "customdata": [[e.scores["floor"], e.scores["floor_p95"]] for e in shown],
-                "hovertemplate": "step %{x}: %{y:.4f}, floor %{customdata[0]:.4f} to %{customdata[1]:.4f}",
+                "customdata": [[found["n"], found["floor"], found["floor_p95"]] for _, found in shown],
+                "hovertemplate": "step %{x}: %{y:.4f} at n=%{customdata[0]}, floor %{customdata[1]:.4f} to "
+                "%{customdata[2]:.4f}",
             }
         )
     whole = layout("JSD, nats", "training step")
     whole["yaxis"] |= {"type": "log", "dtick": "D2", "tickformat": "~g"}
-    whole["shapes"] = [floor_band(pooled_floor(run.settings.target, batch))]
+    whole["shapes"] = [floor_band(distance.floor)]
     return data, whole
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.cells import DATASETS
+from madrl.report.cells import DATASETS, is_synthetic
 from madrl.report.rows import (
     Floor,
     Number,
@@ -19,7 +19,6 @@ from madrl.report.rows import (
     Verdict,
     grid_rows,
     grid_weights,
-    is_synthetic,
     main_rows,
     reward_weights,
     synthetic_rows,
@@ -85,8 +84,8 @@ def study_tables(study: Study) -> list[Table]:
 READING = (
     "Bold: the lowest JSD among the four divergences; ≈: not resolved from it, the difference being below the floor; "
     "∘: not resolved from the target itself. (Parentheses) n/m: only n of the m runs are there, and the number is "
-    "compared with none. Floor: the JSD of a policy exactly on the target at as many on-support responses, mean and "
-    "95th percentile."
+    "compared with none. Floor: the JSD of a policy exactly on the target at n on-support responses, mean and 95th "
+    "percentile."
 )
 
 
@@ -194,17 +193,22 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
                         Shown(f"{row.runs}/{row.expected}", mark=PLAIN if row.complete else INCOMPLETE),
                     ]
                 )
-            prompt_floor = next((row.prompt_floor for row in rows if row.prompt_floor), None)
-            floors = [_floor_range(prompt_floor), _floor_range(_common_floor(rows)), Shown(""), Shown("")]
-            lines.append([Shown("floor, mean to p95"), Shown(""), *floors])
+            floors = [
+                _floor_range(_largest([row.train_floor for row in rows])),
+                _floor_range(_largest([row.prompt_floor for row in rows])),
+                _floor_range(_common_floor(rows)),
+            ]
+            lines.append([Shown("floor, mean to p95"), *floors, Shown(""), Shown("")])
             sections.append(Section(f"{dataset_label(dataset)}, {target_label(target)}", lines))
     return Table(
         "synthetic",
         "Synthetic choice, options shown and inferred",
         "Mean over seeds, and in small print their minimum and maximum. Train: the mean of the last ten logged points. "
         "JSD per prompt: of each prompt's own shares, averaged over prompts, as in the paper: it has a large floor, "
-        "common to all rewards, so that differences are resolved above the scatter around that floor. JSD pooled: of "
-        f"the shares over all prompts. Evaluated on: {_evaluated_on(study, datasets)}. {READING}",
+        "which is set by the number of responses to a prompt, the n beside it. The floor is common to all rewards at "
+        "equal n, so that differences are resolved above the scatter around it; at different n nothing is compared. "
+        "JSD pooled: of the shares over all prompts. Evaluated on: "
+        f"{_evaluated_on(study, datasets)}. {READING}",
         [("", 1), ("train", 1), ("evaluation", 4)],
         ["Reward", "JSD per prompt ↓", "JSD per prompt ↓", "JSD pooled ↓", "off-support", "runs"],
         sections,
@@ -307,11 +311,15 @@ def _ordered(names: Sequence[str]) -> list[str]:
 
 def _common_floor(rows: Sequence[Row]) -> Floor | None:
     """The floor that a column is read with: the largest of its rows', which differ by their off-support responses."""
-    return max((row.floor for row in rows if row.floor is not None), key=lambda floor: floor.p95, default=None)
+    return _largest([row.floor for row in rows])
+
+
+def _largest(floors: Sequence[Floor | None]) -> Floor | None:
+    return max((floor for floor in floors if floor is not None), key=lambda floor: floor.p95, default=None)
 
 
 def _floor_range(floor: Floor | None) -> Shown:
-    return Shown(NOTHING) if floor is None else Shown(f"{floor.mean:.4f}–{floor.p95:.4f}")
+    return Shown(NOTHING) if floor is None else Shown(f"{floor.mean:.4f}–{floor.p95:.4f}", f"n={floor.n}")
 
 
 def _fit(

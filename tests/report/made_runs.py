@@ -22,7 +22,7 @@ CONFIG = """
 seed: {seed}
 paths: {{run: {root}, data: data/{dataset}_miniature}}
 data: {{train_batch_size: 4}}
-actor_rollout_ref: {{rollout: {{n: 8}}, actor: {{entropy_coeff: {entropy}}}}}
+actor_rollout_ref: {{rollout: {{n: {group_size}}}, actor: {{entropy_coeff: {entropy}}}}}
 trainer: {{total_training_steps: {steps}, experiment_name: {name}}}
 madrl:
   categories: [en, zh, es, hi, fr]
@@ -55,6 +55,7 @@ class Made:
     holdout: bool = True
     problems: int = 40
     samples: int = 4
+    group_size: int = 8
 
     @property
     def name(self) -> str:
@@ -181,7 +182,7 @@ def small_report(factory: pytest.TempPathFactory) -> Path:
     if not (folder / "out").exists():
         grid(folder / "runs", problems=16)
         for name, shares in (("base", (1, 0, 0, 0, 0)), ("init", (0.3, 0.2, 0.2, 0.2, 0.1))):
-            write_jsonl(folder / f"{name}.jsonl", responses(shares, 0.5, 0.0, 40, 4, 7, "holdout"))
+            write_jsonl(folder / f"{name}.jsonl", responses(shares, 0.5, 0.0, 200, 4, 7, "holdout"))
         baselines = [f"--baseline=gsm8k:base={folder}/base.jsonl", f"--baseline=gsm8k:SFT init={folder}/init.jsonl"]
         call = ["report", str(folder / "runs"), "-o", str(folder / "out"), *baselines, "--compare", "paper"]
         assert main(call) == 0

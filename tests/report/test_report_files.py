@@ -147,6 +147,10 @@ def test_the_comparison_shows_both_numbers_and_what_was_not_run(written: Path) -
     assert "not resolved" in base
     weight = next(line for line in comparison.splitlines() if line.startswith("| l2 add90 | jsd"))
     assert "*missing*" in weight
+    # The runs have 16 problems with 4 responses each, the paper 200.
+    ours = next(line for line in comparison.splitlines() if line.startswith("| rkl | jsd"))
+    assert ours.split(" | ")[4:6] == ["—", "not comparable (n=64 against 800)"]
+    assert "Correctness was decided by the verifier of the runs (GSM8K: math); the paper: exact match" in comparison
     assert "nothing here is to agree" in comparison
 
 
@@ -191,3 +195,41 @@ def test_the_same_runs_give_the_same_files(tmp_path: Path) -> None:
         found.append({path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()})
         shutil.rmtree(tmp_path / "out")
     assert found[0] == found[1]
+
+
+def test_a_file_that_no_report_made_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [write_run(Made(problems=2, seed=seed), tmp_path / "runs") for seed in (1, 2)]
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "rows.csv").write_text("mine")
+    for call in (["report", str(tmp_path / "runs")], ["report", *map(str, runs)]):
+        assert main([*call, "-o", str(out)]) == 2
+        assert f"{out} already has rows.csv, which no report of madrl made" in capsys.readouterr().err
+        assert {path.name: path.read_text() for path in out.iterdir()} == {"rows.csv": "mine"}
+    (out / "index.html").write_text("mine too")
+    assert main(["report", str(runs[0]), "-o", str(out)]) == 2  # the page of one run
+    assert "already has index.html" in capsys.readouterr().err
+    assert (out / "index.html").read_text() == "mine too"
+
+
+def test_a_report_replaces_an_earlier_one_and_leaves_what_else_is_there(tmp_path: Path) -> None:
+    runs = [write_run(Made(problems=2, seed=seed), tmp_path / "runs") for seed in (1, 2)]
+    out = tmp_path / "out"
+    assert main(["report", str(tmp_path / "runs"), "-o", str(out)]) == 0
+    first = (out / "index.html").read_bytes()
+    (out / "notes.txt").write_text("mine")
+    assert main(["report", str(runs[0]), "-o", str(out)]) == 0  # only index.html, and no rows.csv of its own
+    assert (out / "index.html").read_bytes() != first
+    assert main(["report", str(tmp_path / "runs"), "-o", str(out)]) == 0  # rows.csv is still known as ours
+    assert (out / "index.html").read_bytes() == first
+    assert (out / "notes.txt").read_text() == "mine"
+
+
+def test_a_report_that_fails_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in (1, 2):
+        write_run(Made(problems=2, seed=seed), tmp_path / "runs")
+    (tmp_path / "bad.jsonl").write_text("{}\n")
+    call = ["report", str(tmp_path / "runs"), "-o", str(tmp_path / "new" / "out")]
+    assert main([*call, "--baseline", f"base={tmp_path}/bad.jsonl"]) == 2
+    assert "bad.jsonl, line 1" in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"runs", "bad.jsonl"}

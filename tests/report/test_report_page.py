@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -207,18 +208,38 @@ def test_a_run_that_went_on_after_its_holdout_is_shown_where_it_is_now(tmp_path:
     assert "Categories at step 60, validation" in shown
 
 
+def test_the_page_of_a_run_shows_both_distances_each_with_its_n_and_floor(tmp_path: Path) -> None:
+    for dataset, first in (("gsm8k", "pooled"), ("synthetic_closed", "mean of prompts")):
+        root = write_run(Made(dataset=dataset, samples=8, off_support=0.0), tmp_path)
+        (written,) = report_run_page(str(root), tmp_path / dataset)
+        shown = written.read_text(encoding="utf-8")
+        # 40 problems with 8 responses each; 4 prompts with 8 responses a training step.
+        assert re.search(r"JSD, mean of prompts, nats</span>.*?floor 0\.0882 to 0\.\d+ at n=8;", shown)
+        assert re.search(r"JSD, pooled, nats</span>.*?floor 0\.0016 to 0\.\d+ at n=320;", shown)
+        assert "<small>n=8</small>" in shown
+        (plots,) = re.findall(r'id="plots">(.*?)</script>', shown)
+        (jsd,) = [plot for plot in json.loads(plots) if plot["name"] == "jsd"]
+        assert jsd["choices"][0]["labels"] == [first]
+        floors = {c["labels"][0]: c["layout"]["shapes"][0]["label"]["text"] for c in jsd["choices"]}
+        assert floors == {"pooled": "floor at n=32: mean to p95", "mean of prompts": "floor at n=8: mean to p95"}
+        lines = {c["labels"][0]: c["data"][0]["y"][0] for c in jsd["choices"]}
+        # as logged at step 1: 0.2 x 0.1 + 0.3 and 0.05 + 0.4
+        assert lines == pytest.approx({"pooled": 0.32, "mean of prompts": 0.45})
+
+
 def test_an_alarm_is_told_with_its_category_and_steps(tmp_path: Path) -> None:
     root = write_run(Made(), tmp_path)
     shares = {"en": 0.76, "zh": 0.0, "es": 0.08, "hi": 0.08, "fr": 0.08}
     starved = {f"mad/share/{name}": share for name, share in shares.items()}
     fed = {f"mad/share/{name}": 0.2 for name in shares}
     history = {step: starved if step <= 12 else fed for step in range(1, 31)}
-    found = raised_alarms(identified(root), history, prompts=8, group=16)
+    run = replace(identified(root), prompts_per_step=8, group_size=16)
+    found = raised_alarms(run, history)
     # Raised when 8 steps have passed; cleared when the mean of the last 8 is above 0.05 / (2/3) = 0.075: with three
     # fed steps, 3 x 0.2 / 8, it equals it, so that the alarm is off from step 15 or 16 on.
     assert [(r.alarm, r.category, r.first, r.now) for r in found] == [("starved_categories", "zh", 8, False)]
     assert found[0].last in (14, 15)
-    found = raised_alarms(identified(root), dict(list(history.items())[:10]), prompts=8, group=16)
+    found = raised_alarms(run, dict(list(history.items())[:10]))
     assert [(r.category, r.first, r.last, r.now) for r in found] == [("zh", 8, 10, True)]
 
 

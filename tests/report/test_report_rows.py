@@ -13,7 +13,7 @@ from madrl.divergence import jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.report.cells import DONE, FAILED, UNFINISHED, Run, evaluation, load_runs, run_roots
 from madrl.report.figures import bars_note
-from madrl.report.paper import compare, comparison_table
+from madrl.report.paper import comparison_table
 from madrl.report.rows import (
     Row,
     Study,
@@ -180,8 +180,8 @@ def test_the_synthetic_table_takes_the_jsd_of_single_prompts_and_the_last_ten_lo
 
 def test_the_floor_of_the_synthetic_table_is_the_paper_s() -> None:
     # "at K=5 and G=32 the finite-sample floor is 0.017 nats on the uniform target and 0.008 on the peaked one"
-    assert prompt_floor(UNIFORM, (32,) * 80).mean == pytest.approx(0.017, abs=5e-4)
-    assert prompt_floor(np.array([0, 0, 1 / 3, 1 / 3, 1 / 3]), (32,) * 80).mean == pytest.approx(0.008, abs=5e-4)
+    assert prompt_floor(UNIFORM, (32,) * 80, 32).mean == pytest.approx(0.0168, abs=5e-5)
+    assert prompt_floor(np.array([0, 0, 1 / 3, 1 / 3, 1 / 3]), (32,) * 80, 32).mean == pytest.approx(0.0081, abs=5e-5)
 
 
 def test_a_single_run_has_its_own_interval_for_a_spread(tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_a_target_and_a_task_of_the_user_s_own_are_called_by_their_names(tmp_pat
     table = main_table(study, ["mine"])
     assert table.groups[1][0] == "en:0 zh:0 es:0.75 hi:0.25 fr:0"
     assert table.sections[0].heading == "mine"
-    assert comparison_table(compare(study), study.tiny).sections == []
+    assert comparison_table(study).sections == []
 
 
 def test_the_datasets_come_in_the_paper_s_order(tmp_path: Path) -> None:
