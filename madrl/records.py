@@ -14,6 +14,7 @@ have names of their own and are translated when they are read.
 
 import io
 import json
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,6 +40,9 @@ NEEDED_FOR = {
     "ground_truth": "put what the verifier compares with there",
 }
 """Key -> what to do when a line lacks it."""
+
+VERL_PADDING = re.compile(r"pad[0-9a-f]{32}_\d+_\d+")
+"""The ``uid`` of an empty row that veRL adds to a batch which its workers cannot share evenly: no response."""
 
 MAY_BE_NULL = frozenset(("category", "correct"))
 
@@ -247,9 +251,11 @@ def _numbered(path: "Source", needs: Sequence[str], optional: Sequence[str]) -> 
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
-            empty = False
             try:
                 record = _translated(_parsed(line))
+                if record is None:
+                    continue
+                empty = False
                 _check(record, needs, optional)
             except MadrlError as error:
                 raise MadrlError(f"{path}, line {number}: {error}") from error
@@ -268,10 +274,12 @@ def _parsed(line: bytes) -> Record:
     return record
 
 
-def _translated(record: Record) -> Record:
-    """A line of a dump of veRL's in our names; any other as it is."""
+def _translated(record: Record) -> Record | None:
+    """A line of a dump of veRL's in our names, None for its padding; any other line as it is."""
     if not record.keys() >= {*VERL_NAMES, "uid"}:
         return record
+    if VERL_PADDING.fullmatch(str(record["uid"])):
+        return None
     ours = {VERL_NAMES[name]: record[name] for name in VERL_NAMES}
     others = {name: value for name, value in record.items() if name not in VERL_NAMES and name != "uid"}
     if str(others.get("row", "")).isdecimal():  # text, on its way through veRL (madrl.trainer.reward_manager)

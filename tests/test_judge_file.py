@@ -293,14 +293,16 @@ def test_two_calls_for_one_output_take_no_turns_and_mix_nothing(tmp_path: Path, 
     write(tmp_path / "in.jsonl", [{"response": "a", "ground_truth": "waits"}])
     arguments = ["in.jsonl", "-o", "out.jsonl"]
     with subprocess.Popen([MADRL, "verify", "mine:verify", *arguments], cwd=tmp_path, env=ENVIRONMENT) as first:
-        while not (tmp_path / "judged.log").exists():
-            assert first.poll() is None
-            time.sleep(0.05)
-        for again in (["verify", "mine:verify"], ["classify", "mine:classify"]):
-            refused = call(tmp_path, *again, *arguments)
-            assert refused.returncode == 2
-            assert f"{tmp_path / 'out.jsonl'}: another madrl is writing it" in refused.stderr
-        (tmp_path / "go").touch()
+        try:
+            while not (tmp_path / "judged.log").exists():
+                assert first.poll() is None
+                time.sleep(0.05)
+            for again in (["verify", "mine:verify"], ["classify", "mine:classify"]):
+                refused = call(tmp_path, *again, *arguments)
+                assert refused.returncode == 2
+                assert f"{tmp_path / 'out.jsonl'}: another madrl is writing it" in refused.stderr
+        finally:
+            (tmp_path / "go").touch()
     assert first.returncode == 0
     assert not list(tmp_path.glob(".*"))
 

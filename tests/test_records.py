@@ -1,6 +1,7 @@
 """One record of a response, read by every command: each accepts what the others write, or says what is meant."""
 
 import json
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,12 @@ def test_one_response_a_prompt_can_be_evaluated_and_not_rescored(
     assert main(["evaluate", str(path), *MEASURED]) == 0
     assert main(["rescore", str(path), "-o", str(tmp_path / "out.jsonl"), *MEASURED]) == 2
     assert "a 'group' of its own: give all responses to one prompt the same text there" in capsys.readouterr().err
+
+
+def test_the_rows_with_which_verl_pads_a_batch_are_no_responses(tmp_path: Path) -> None:
+    padding = as_verl_dumps()[0] | {"input": "", "output": "", "uid": f"pad{uuid.uuid4().hex}_3_0"}
+    path = write(tmp_path / "r.jsonl", [*as_verl_dumps(), padding])
+    assert [record["group"] for record in read(path, ("group",))] == ["a_b", "a_b", "c", "c"]
 
 
 def test_a_single_response_is_a_group(tmp_path: Path) -> None:

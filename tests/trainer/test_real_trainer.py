@@ -163,10 +163,9 @@ def groups_at(run: RunFolder, step: int) -> dict[str, list[dict[str, Any]]]:
 
 
 def responses_at(run: RunFolder, step: int) -> dict[tuple[str, int], str]:
-    """(prompt, session) -> response; veRL's random uid is left out, and so are the empty rows with which it replaces
-    sessions that failed."""
+    """(prompt, session) -> response; veRL's random name of the prompt is left out."""
     dump = read(run.rollouts / f"{step}.jsonl", ("group", "session", "response"))
-    return {(r["prompt"], r["session"]): r["response"] for r in dump if r["prompt"]}
+    return {(r["prompt"], r["session"]): r["response"] for r in dump}
 
 
 def test_each_group_was_scored_whole_by_the_group_reward(undisturbed: RunFolder) -> None:

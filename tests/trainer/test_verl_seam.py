@@ -17,6 +17,7 @@ from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 from verl.plugin.platform import PlatformBase
 from verl.trainer.ppo.core_algos import compute_grpo_outcome_advantage
 from verl.trainer.ppo.metric_utils import process_validation_metrics
+from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
 from verl.trainer.ppo.reward import get_custom_reward_fn, load_reward_manager
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
@@ -79,6 +80,7 @@ SOURCES: list[tuple[str, Any, str]] = [
     ("dump lines name their session", PPOTrainer._log_rollout_data, '"uid": [batch.keys[i]'),
     ("a response's key is {uid}_{session}_{turn}", WORKER._agent_loop_postprocess, 'f"{uid}_{session_id}_{i}"'),
     ("dump lines have the names that records translates", PPOTrainer._write_generations, '"gts": gts'),
+    ("a batch is padded with rows of such a uid", upsample_batch_to_divisible_size, 'f"pad{uuid.uuid4().hex}"'),
     ("text is not averaged in validation", process_validation_metrics, "isinstance(var_vals[0], str)"),
     ("the file logger overwrites, hence one file an attempt", FileLogger.__init__, '"wb"'),
     ("the file logger's path can be set", FileLogger.__init__, "VERL_FILE_LOGGER_PATH"),
