@@ -140,6 +140,16 @@ def test_ray_gets_one_job_a_cell_that_waits_for_a_slot(plan: Plan, monkeypatch: 
         ray(replace(plan, profile="tiny", command=None), standings(plan), None)
 
 
+def test_cells_that_would_share_one_ray_cluster_are_not_run_at_once(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replace(plan, command=None).save()
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    assert main(["grid", "run", "--dry-run", "-n", "2", "-o", str(plan.out)]) == 2
+    assert "-n 2 with RAY_ADDRESS=10.0.0.1:6379: a Ray cluster trains one run at a time" in capsys.readouterr().err
+    assert main(["grid", "run", "--dry-run", "-o", str(plan.out)]) == 0
+
+
 def test_ray_s_command_line_knows_the_options(plan: Plan) -> None:
     (command, _) = ray(plan, standings(plan), None).commands
     # Options are checked before the cluster is asked, and there is none.

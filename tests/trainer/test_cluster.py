@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
 from madrl.errors import MadrlError
+from madrl.run_folder import RunFolder
 from madrl.trainer import cluster
-from madrl.trainer.cluster import check_alone, on_gpu_node
+from madrl.trainer.cluster import on_gpu_node
+from madrl.trainer.launch import _one_of_its_own
 from madrl.trainer.process import COMMON_ENVIRONMENT
 
 CLUSTER = """
@@ -110,16 +113,17 @@ def first(address: str) -> Iterator["subprocess.Popen[str]"]:
 
 @pytest.mark.verl
 def test_a_cluster_trains_one_run_at_a_time(
-    address: str, first: "subprocess.Popen[str]", monkeypatch: pytest.MonkeyPatch
+    address: str, first: "subprocess.Popen[str]", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    run, config = RunFolder(tmp_path), OmegaConf.create({"ray_kwargs": {"ray_init": {"address": address}}})
     with monkeypatch.context() as patch:
         patch.setattr(cluster, "PATIENCE_S", 0.0)
-        with pytest.raises(
-            MadrlError, match=rf"another training \(Ray job \d+\) runs on the Ray cluster at {address} "
-        ):
-            check_alone(address)
+        another = rf"another training \(Ray job \d+\) runs on the Ray cluster at {address} already"
+        with pytest.raises(MadrlError, match=another), _one_of_its_own(run, config):
+            pass
     first.communicate("\n\n")
-    check_alone(address)
+    with _one_of_its_own(run, config):
+        pass
 
 
 @pytest.mark.verl
