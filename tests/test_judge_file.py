@@ -364,9 +364,9 @@ def test_a_full_disk_is_one_line_and_what_fits_is_resumed(tmp_path: Path, small_
     full = call(tmp_path, *classify)
     assert full.returncode == 2
     (partial,) = small_disk.iterdir()
-    (line,) = full.stderr.splitlines()
-    assert f"cannot write {partial}: no space left on the disk: free some" in line
-    assert "responses are judged in" in line
+    (said,) = full.stderr.splitlines()
+    assert f"cannot write {partial}: no space left on the disk: free some" in said
+    assert "responses are judged in" in said
     rescored = call(tmp_path, "rescore", str(source), "-o", str(output), "--categories", "a,b", "--target", "uniform")
     assert rescored.returncode == 2
     assert f"madrl: error: cannot write {output}: no space left on the disk" in rescored.stderr
