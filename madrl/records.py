@@ -65,51 +65,67 @@ class Name(NamedTuple):
     turn: int
 
 
-def read(path: "Source", needs: Sequence[str], optional: Sequence[str] = ()) -> Iterator[Record]:
+def read(
+    source: "Source",
+    needs: Sequence[str],
+    optional: Sequence[str] = (),
+    check: Callable[[Record], None] = lambda record: None,
+) -> Iterator[Record]:
     """The records of a JSON-lines file, in order, blank lines dropped.
 
     Args:
         needs: keys that every line must have.
         optional: keys whose values are checked in the lines that have them.
+        check: what else a record must be; raises MadrlError for one that is not.
 
-    Raises MadrlError that names file and line for what is not JSON, not an object, lacks a key or holds a value of the
-    wrong kind; and for a file without a line. OSError when the file cannot be read.
+    Raises MadrlError that names file and line for what is not JSON, not an object, lacks a key, holds a value of the
+    wrong kind or fails ``check``; and for a file without a response. OSError when the file cannot be read.
     """
-    for _, record in _numbered(path, needs, optional):
-        yield record
+    empty = True
+    with source.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                record = _translated(_parsed(line))
+                if record is None:
+                    continue
+                _check(record, needs, optional)
+                check(record)
+            except MadrlError as error:
+                raise MadrlError(f"{source}, line {number}: {error}") from error
+            empty = False
+            yield record
+    if empty:
+        raise MadrlError(f"{source} holds no responses: write one JSON object per line")
 
 
-def read_judged(path: "Source", categories: Sequence[str]) -> list[Record]:
+def read_judged(source: "Source", categories: Sequence[str]) -> list[Record]:
     """The records of a file whose responses are to be counted or rewarded, each with its ``session`` and ``turn``.
 
     Lines of a group that name no session are numbered as they come; a turn that is not named is 0. Raises what ``read``
     raises, and MadrlError for a response that is named twice and for one in none of ``categories``.
     """
-    records: list[Record] = []
     seen: set[tuple[str, str, int, int]] = set()
     counted: dict[tuple[str, str], int] = defaultdict(int)
-    for number, record in _numbered(path, JUDGED, ("session", "turn")):
-        try:
-            category_indices([record["category"]], categories)
-            group = group_of(record)
-            if "session" not in record:
-                if "turn" in record:
-                    raise MadrlError("'turn' without 'session': name the session that it is a turn of")
-                record["session"] = counted[group]
-                counted[group] += 1
-            record.setdefault("turn", 0)
-            response = *session_of(record), record["turn"]
-            if response in seen:
-                raise MadrlError(
-                    f"group {record['group']!r}, session {record['session']}, turn {record['turn']} is there already: "
-                    "name every response once, in all lines of a group or in none, and keep files of several samplings "
-                    "apart"
-                )
-        except MadrlError as error:
-            raise MadrlError(f"{path}, line {number}: {error}") from error
+
+    def check(record: Record) -> None:
+        category_indices([record["category"]], categories)
+        if "session" not in record:
+            if "turn" in record:
+                raise MadrlError("'turn' without 'session': name the session that it is a turn of")
+            record["session"] = counted[group_of(record)]
+            counted[group_of(record)] += 1
+        record.setdefault("turn", 0)
+        response = *session_of(record), record["turn"]
+        if response in seen:
+            raise MadrlError(
+                f"group {record['group']!r}, session {record['session']}, turn {record['turn']} is there already: name "
+                "every response once, in all lines of a group or in none, and keep files of several samplings apart"
+            )
         seen.add(response)
-        records.append(record)
-    return records
+
+    return list(read(source, JUDGED, ("session", "turn"), check))
 
 
 def name_of(record: Mapping[str, Any]) -> Name:
@@ -244,26 +260,6 @@ def writable(path: Path) -> Path:
     return path
 
 
-def _numbered(path: "Source", needs: Sequence[str], optional: Sequence[str]) -> Iterator[tuple[int, Record]]:
-    """Line number, from 1, and record."""
-    empty = True
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                record = _translated(_parsed(line))
-                if record is None:
-                    continue
-                empty = False
-                _check(record, needs, optional)
-            except MadrlError as error:
-                raise MadrlError(f"{path}, line {number}: {error}") from error
-            yield number, record
-    if empty:
-        raise MadrlError(f"{path} holds no responses: write one JSON object per line")
-
-
 def _parsed(line: bytes) -> Record:
     try:
         record = json.loads(line.decode("utf-8"))
@@ -292,7 +288,8 @@ def _translated(record: Record) -> Record | None:
 def _check(record: Record, needs: Sequence[str], optional: Sequence[str]) -> None:
     for key in needs:
         if key not in record or (record[key] is None and key not in MAY_BE_NULL):
-            raise MadrlError(_misnamed(record) if key == "group" else f"no {key!r}: {NEEDED_FOR[key]}")
+            lacks = f"no {key!r}: {NEEDED_FOR.get(key, 'is the file complete?')}"
+            raise MadrlError(_misnamed(record) if key == "group" else lacks)
     for key in (*needs, *optional):
         if key in record and key in KINDS and not KINDS[key].fits(record[key]):
             raise MadrlError(f"{key} {_shown(record[key])} is not {KINDS[key].what}")

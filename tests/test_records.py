@@ -139,6 +139,7 @@ def test_any_number_from_0_to_1_is_a_verdict_and_is_kept_as_it_is(tmp_path: Path
     [
         ({"group": "p", "correct": True}, ("group", "category", "correct"), "no 'category': madrl classify adds it"),
         ({"group": "p", "category": None}, ("group", "category", "correct"), "no 'correct': madrl verify adds it"),
+        ({"group": "p"}, ("group", "session"), "no 'session': is the file complete?"),
         ({"response": None}, ("response",), "no 'response': put the response's text there"),
         ({"response": ["x"] * 100}, ("response",), r"response \['x', .{0,60}… is not text"),
         (as_verl_dumps()[0] | {"uid": "p"}, ("group",), "uid 'p' is not {group}_{session}_{turn}, as veRL writes it"),

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from madrl.errors import MadrlError
-from madrl.files import read_jsonl, replacing
-from madrl.records import Name, Record, line_of, name_of
+from madrl.files import replacing
+from madrl.records import Name, Record, line_of, name_of, read
 
 
 class Journal:
@@ -33,7 +33,7 @@ class Journal:
         self.finished = self.out.exists()
         self.lines: dict[Name, Record] = {}
         if self.finished:
-            self._remember(read_jsonl(self.out))
+            self._remember(list(read(self.out, Name._fields)))
         else:
             self._read_batches()
 
