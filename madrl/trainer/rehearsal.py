@@ -17,7 +17,7 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopO
 from verl.trainer.ppo.reward import load_reward_manager
 
 from madrl.errors import MadrlError
-from madrl.records import read
+from madrl.records import Record, read
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data
 from madrl.verifiers import check_ready
@@ -129,15 +129,16 @@ def _groups_in(path: Path, rows: Sequence[Mapping[str, Any]]) -> list[Group]:
     for row in rows:
         by_index.setdefault(row["extra_info"]["index"], []).append(row)
 
-    groups: dict[int, Group] = {}
-    for record in read(path, ("row", "response")):
-        index = record["row"]
-        found = by_index.get(index, [])
-        if len(found) != 1:
+    def check(record: Record) -> None:
+        if (found := len(by_index.get(record["row"], []))) != 1:
             raise MadrlError(
-                f"{path}: {len(found)} rows of data.train_files have extra_info.index {index}: name a row that one has"
+                f"{found} rows of data.train_files have extra_info.index {record['row']}: name a row that one has"
             )
-        groups.setdefault(index, Group(found[0], [])).responses.append(record["response"])
+
+    groups: dict[int, Group] = {}
+    for record in read(path, ("row", "response"), check=check):
+        (row,) = by_index[record["row"]]
+        groups.setdefault(record["row"], Group(row, [])).responses.append(record["response"])
     return list(groups.values())
 
 
