@@ -32,6 +32,8 @@ from madrl.trainer.sft import Finetuning, finetune
 pytestmark = [pytest.mark.verl, pytest.mark.slow]
 
 REPOSITORY = Path(__file__).parents[2]
+PYTHONPATH = os.pathsep.join([str(Path(__file__).parent), str(REPOSITORY)])
+"""For plugins_under_test, and for the code beside this file, whichever checkout is installed."""
 STEPS, PROMPTS, GROUP = 4, 4, 4
 CHECKPOINT = 2
 START_TIMEOUT_S = 1500
@@ -76,7 +78,7 @@ class Trainings:
         } | dict(more or {})
         command = [sys.executable, "-m", "madrl.cli", "train", *(f"{key}={value}" for key, value in overrides.items())]
         pids = self.folder / f"{name}.pids"
-        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "CLASSIFIER_PIDS": str(pids)} | variables
+        environment = os.environ | {"PYTHONPATH": PYTHONPATH, "CLASSIFIER_PIDS": str(pids)} | variables
         return subprocess.Popen(command, cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True)
 
     def run(self, name: str, more: Mapping[str, Any] | None = None) -> RunFolder:
@@ -290,7 +292,7 @@ def test_the_whole_holdout_is_sampled_with_the_last_checkpoint_and_trains_nothin
     undisturbed: RunFolder, trainings: Trainings
 ) -> None:
     checkpoint = (undisturbed.checkpoints / "latest_checkpointed_iteration.txt").stat().st_mtime_ns
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "CLASSIFIER_PIDS": os.devnull}
+    environment = os.environ | {"PYTHONPATH": PYTHONPATH, "CLASSIFIER_PIDS": os.devnull}
     command = [sys.executable, "-m", "madrl.cli", "holdout", str(undisturbed.root)]
     subprocess.run(command, env=environment, check=True, timeout=START_TIMEOUT_S)
     samples = read_jsonl(undisturbed.holdout / f"{STEPS}.jsonl")
