@@ -31,7 +31,7 @@ class Rule(NamedTuple):
 
 _NOT_READ = "veRL's v1 trainer does not read it"
 _NO_CRITIC = "a critic predicts what one response earns; here that depends on its siblings"
-_GROUPS_ARE_SCORED = "the group reward is computed by madrl's own plug-in: leave the key as it is"
+_SCORES_GROUPS = "without madrl's plug-in responses are scored one by one; a class of your own derives from it"
 
 RULES: tuple[Rule, ...] = (
     Rule("trainer.use_v1", (True,), "group rewards need veRL's v1 trainer; the old one ignores the plug-ins"),
@@ -41,17 +41,7 @@ RULES: tuple[Rule, ...] = (
         "only 'sync' is supported; any other name silently selects veRL's asynchronous replay buffer",
     ),
     Rule("actor_rollout_ref.hybrid_engine", (True,), "only veRL's separate_async trainer can run without"),
-    # The plug-ins.
-    Rule(
-        "actor_rollout_ref.rollout.agent.agent_loop_manager_class",
-        ("madrl.trainer.group_loop.GroupAgentLoopManager",),
-        _GROUPS_ARE_SCORED,
-    ),
-    Rule("reward.reward_manager.source", ("importlib",), _GROUPS_ARE_SCORED),
-    Rule("reward.reward_manager.name", ("MadRewardManager",), _GROUPS_ARE_SCORED),
-    Rule("reward.reward_manager.module.path", ("pkg://madrl.trainer.reward_manager",), _GROUPS_ARE_SCORED),
-    Rule("trainer.v1.sampler.custom_sampler.path", ("pkg://madrl.trainer.sampler",), _GROUPS_ARE_SCORED),
-    Rule("trainer.v1.sampler.custom_sampler.name", ("MadReplayBuffer",), _GROUPS_ARE_SCORED),
+    Rule("reward.reward_manager.source", ("importlib",), _SCORES_GROUPS),
     # Rewards.
     Rule(
         "reward.reward_model.enable",
@@ -133,6 +123,13 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
+PLUGINS = (
+    "actor_rollout_ref.rollout.agent.agent_loop_manager_class",
+    "trainer.v1.sampler.custom_sampler.path",
+    "trainer.v1.sampler.custom_sampler.name",
+)
+"""Keys that name a plug-in of ours, or a class that derives from it, and must name one."""
+
 REFUSED_ESTIMATORS = {
     "gae": _NO_CRITIC,
     "remax": "it needs the reward of a greedy response, which veRL's v1 trainer does not sample",
@@ -162,6 +159,9 @@ def refusals(config: DictConfig) -> Iterator[str]:
         value = OmegaConf.select(config, rule.key, default=absent)
         if value is not absent and value not in rule.allowed:  # not every engine has every key
             yield f"{rule.key}={value!r}: {rule.reason}"
+    for key in PLUGINS:
+        if OmegaConf.select(config, key) is None:
+            yield f"{key}=None: {_SCORES_GROUPS}"
     yield from _estimator_refusals(config)
     yield from _loss_refusals(config)
     yield from _correction_refusals(config)
@@ -247,7 +247,7 @@ def _rollout_refusals(config: DictConfig) -> Iterator[str]:
 
 def _folder_refusals(config: DictConfig) -> Iterator[str]:
     run = RunFolder(config.paths.run)
-    folders = {
+    folders: dict[str, set[str | None]] = {
         "default_local_dir": {str(run.checkpoints)},
         "validation_data_dir": {str(run.validation)},
         "rollout_data_dir": {str(run.rollouts), None},

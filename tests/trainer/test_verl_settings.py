@@ -75,6 +75,8 @@ TOGETHER: list[tuple[dict[str, Any], str]] = [
     ({f"{CORRECTION}.bypass_mode": True, f"{ROLLOUT}.calculate_log_probs": False}, "calculate_log_probs=False"),
     ({f"{ROLLOUT}.n": 1}, "a group of one response"),
     ({f"{ROLLOUT}.multi_turn.enable": True}, "default_agent_loop=tool_agent"),
+    ({f"{ROLLOUT}.agent.agent_loop_manager_class": None}, "agent_loop_manager_class=None: without madrl's plug-in"),
+    ({"trainer.v1.sampler.custom_sampler.path": None}, "custom_sampler.path=None: without madrl's plug-in"),
     ({"trainer.default_local_dir": "/elsewhere"}, "set paths.run"),
     ({"trainer.validation_data_dir": None}, "set paths.run"),
     ({"trainer.rollout_data_dir": "/elsewhere"}, "set paths.run"),
@@ -102,6 +104,7 @@ ACCEPTED: list[dict[str, Any]] = [
     {f"{ROLLOUT}.name": "sglang"},
     {f"{ROLLOUT}.multi_turn.enable": True, f"{ROLLOUT}.agent.default_agent_loop": "tool_agent"},
     {"trainer.rollout_data_dir": None},
+    {f"{ROLLOUT}.agent.agent_loop_manager_class": "mine.DerivedManager"},
 ]
 
 
