@@ -128,7 +128,8 @@ def test_the_curves_of_synthetic_are_means_of_single_prompts_beside_the_floor_at
     # L2: 1/2 [0.8^2 + 4 x 0.2^2] = 0.4. Reverse KL: log 5. Forward KL of single prompts would be infinite: pooled.
     expected = {"jsd": 0.4228, "l2": 0.4, "rkl": 1.6094, "fkl": 0.0}
     assert mean == pytest.approx(expected, abs=5e-5)
-    assert (curves.floor.n, curves.floor.mean) == ("4", pytest.approx(0.1823, abs=5e-5))
+    assert curves.floor.n == "4"
+    assert curves.floor.mean == pytest.approx(0.1823, abs=5e-5)
 
 
 def test_the_synthetic_table_s_floors_stand_with_their_n(tmp_path: Path) -> None:
