@@ -170,9 +170,10 @@ def test_the_tables_show_what_was_measured(run: RunFolder) -> None:
     before = next(line for line in shown(evaluation_table(result)).splitlines() if "0.3466" in line)
     assert "resolved" in before
     assert "0.500" in before  # pass@1
-    # Both prompts before training have one category; after it each has both of the wanted ones, q in 2 of its 4.
+    # Before training one prompt has one of the two wanted categories, 0.2158, and one the unwanted c, log 2; after it
+    # each has both, q in 2 of its 4.
     lines = shown(per_prompt_table(result)).splitlines()
-    assert any(line.split()[:4] == ["n", "=", "4", "0.2158–0.4228"] for line in lines)
+    assert any(line.split()[:4] == ["n", "=", "4", "0.2158–0.6931"] for line in lines)
     assert any("n = 4 (2–4)" in line for line in lines)
     # Nothing of the wanted b: forward KL is infinite.
     assert "∞" in shown(divergence_table(result))
