@@ -1,5 +1,6 @@
 """`madrl report --compare paper`: what may stand beside a published number, and what is said of the two."""
 
+import json
 import re
 from dataclasses import replace
 from itertools import product
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_runs import PEAK, UNIFORM, Made, responses, write_jsonl, write_run
+from made_runs import CATEGORIES, PEAK, UNIFORM, Made, responses, write_jsonl, write_run
 
 from madrl.cli import main
 from madrl.divergence import DIVERGENCES
@@ -114,21 +115,18 @@ def test_the_comparison_says_which_verifier_decided_correctness(tmp_path: Path) 
 
 
 def test_the_curves_of_synthetic_are_means_of_single_prompts_beside_the_floor_at_their_n(tmp_path: Path) -> None:
-    root = write_run(Made(dataset="synthetic_closed", alpha=0.0, problems=2, steps=4), tmp_path)
+    root = write_run(Made(dataset="synthetic_closed", alpha=0.0, problems=5, samples=4, steps=4), tmp_path)
     # Every prompt in one category, all five alike: the pool is on the target, each prompt at 0.4228.
-    rows = [
-        {"problem": name, "category": name, "correct": True}
-        for name in ("en", "zh", "es", "hi", "fr")
-        for _ in range(4)
-    ]
-    for step in range(5):
-        write_jsonl(root / "validation" / f"{step}.jsonl", rows)
+    for dump in (root / "validation").iterdir():
+        rows = [json.loads(line) for line in dump.read_text().splitlines()]
+        write_jsonl(dump, [row | {"category": CATEGORIES[i // 4]} for i, row in enumerate(rows)])
     (curves,) = study_curves(Study(tuple(load_runs(run_roots([str(tmp_path)]))), ()))
     mean = {curve.metric: curve.mean[-1] for curve in curves.curves}
     # L2: 1/2 [0.8^2 + 4 x 0.2^2] = 0.4. Reverse KL: log 5. Forward KL of single prompts would be infinite: pooled.
     expected = {"jsd": 0.4228, "l2": 0.4, "rkl": 1.6094, "fkl": 0.0}
     assert mean == pytest.approx(expected, abs=5e-5)
-    assert (curves.floor.n, curves.floor.mean) == ("4", pytest.approx(0.1823, abs=5e-5))
+    assert curves.floor.n == "4"
+    assert curves.floor.mean == pytest.approx(0.1823, abs=5e-5)
 
 
 def test_the_synthetic_table_s_floors_stand_with_their_n(tmp_path: Path) -> None:
