@@ -5,6 +5,7 @@
 #   STACK=gpu bash recipes/install.sh    into .venv-gpu: veRL's own vllm and fsdp extras
 # VENV=DIR installs elsewhere, PYTHON=/path/to/python3.11 uses another interpreter.
 set -euo pipefail
+case ${1:-} in -h | --help) sed -n '2,/^[^#]/ s/^# \{0,1\}//p' "$0" && exit ;; esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . recipes/environment.sh
 
