@@ -20,8 +20,8 @@ MIN_EXPECTED = 20
 likely than 1 in 100 million."""
 
 REMEDY = (
-    "Start from the task's warm start (paths.model; a recipe makes it unless MODEL=base, madrl warm-start by hand), or "
-    "go on with this model all the same: madrl.launch_check=warn"
+    "Start from a model that samples every wanted category, such as the task's warm start (a recipe on GPUs makes it "
+    "when MODEL is unset; madrl warm-start), or go on with this one all the same: madrl.launch_check=warn"
 )
 
 

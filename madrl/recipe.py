@@ -12,6 +12,7 @@ import yaml
 
 import madrl
 from madrl.errors import MadrlError
+from madrl.trainer.process import hydra_value
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
@@ -21,6 +22,12 @@ TASKS = (*SYNTHETIC_TASKS, *REAL_TASKS)
 PROFILES = ("gpu", "tiny")
 WARM_START = "warm_start"
 
+CODE = "code"
+"""The verifier that needs a sandbox."""
+
+TASK_VERIFIER = {"code_contests": CODE}
+"""The verifier of the tasks that have one which needs a service."""
+
 WARM_START_SEED = 42
 """The warm start is made once for a task, whatever the seeds of the runs that start from it."""
 
@@ -29,7 +36,7 @@ BASE = "base"
 
 NOT_OVERRIDES = {
     "task": "name the task in the command",
-    "madrl.target": "name the target in the command",
+    "madrl.target": "name the target in the command (madrl run TASK '{a: 2, b: 1}' DIVERGENCE with NAME=...)",
     "madrl.reward.divergence": "name the divergence in the command",
     "paths.model": "set MODEL=",
     "paths.run": "set OUT= and NAME=",
@@ -80,6 +87,8 @@ class Recipe:
             raise MadrlError(f"{self.task} has no warm start, as in the paper: one of {', '.join(REAL_TASKS)} has")
         if self.ray_address and not self.nodes:
             raise MadrlError("RAY_ADDRESS needs NNODES, the number of nodes to train on")
+        if "{" in self.target and not self.name:
+            raise MadrlError(f"a run with a target of its own ({self.target}) is named by you: set NAME=")
         if self.model == BASE and self.profile == "tiny" and self.is_synthetic:
             raise MadrlError(f"the tiny profile has no base model of {self.task}: leave MODEL unset, or name a folder")
         for override in self.overrides:
@@ -94,6 +103,12 @@ class Recipe:
     @property
     def is_synthetic(self) -> bool:
         return self.task in SYNTHETIC_TASKS
+
+    @property
+    def judges_programs(self) -> bool:
+        """Whether its responses are programs that a sandbox judges."""
+        own = [value for key, _, value in (o.partition("=") for o in self.overrides) if key == "madrl.verifier"]
+        return (own[-1] if own else TASK_VERIFIER.get(self.task)) == CODE
 
     @property
     def run_name(self) -> str:
@@ -163,12 +178,13 @@ class Recipe:
 
     def hydra_overrides(self) -> list[str]:
         """What ``madrl train`` gets, or ``madrl warm-start`` in a recipe of a warm start."""
+        paths = {"run": self.run, "data": self.data, "model": self.initial_model}
         found = [f"task={self.task}", f"profile={self.profile}", f"seed={self.seed}"]
-        found += [f"paths.run='{self.run}'", f"paths.data='{self.data}'", f"paths.model='{self.initial_model}'"]
+        found += [f"paths.{name}={hydra_value(path)}" for name, path in paths.items()]
         if self.is_warm_start:
             return [*found, *self.overrides]
         found += [f"madrl.target={self.target}", f"madrl.reward.divergence={self.divergence}"]
-        found += [f"trainer.experiment_name={self.run_name}"]
+        found += [f"trainer.experiment_name={hydra_value(self.run_name)}"]
         for name in ("form", "alpha", "lambda_g"):
             if value := getattr(self, name):
                 found.append(f"madrl.reward.{name}={value}")
@@ -178,7 +194,7 @@ class Recipe:
                 found.append(f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={ENTROPY_TOKENS}")
         if self.profile == "tiny" and self.is_synthetic:
             # This miniature knows nothing but the topics it was finetuned on, so it is evaluated on those.
-            found.append(f"data.val_files='{self.data}/train_probe.parquet'")
+            found.append(f"data.val_files={hydra_value(self.data / 'train_probe.parquet')}")
         if self.ray_address:
             found += [f"++ray_kwargs.ray_init.address={self.ray_address}", f"trainer.nnodes={self.nodes}"]
         if self.wandb:

@@ -25,6 +25,7 @@ NAME, OUT          the run goes to $OUT/$NAME; data and models to $OUT/data, $OU
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -52,6 +53,9 @@ DATA_SCRIPTS = {"gsm8k": "gsm8k", "math": "hendrycks_math", "code_contests": "co
 
 PATIENCE_S = 30.0
 """How long a stage that was told to stop may take to end; veRL is given 20 s of them."""
+
+SANDBOX_START_S = 900.0
+"""How long a sandbox may take to prove its toolchains on a busy machine."""
 
 SANDBOX_VARIABLE = "MADRL_SANDBOX_URLS"
 
@@ -85,7 +89,7 @@ def stages_of(recipe: Recipe) -> list[Stage]:
         reward = "GAPO's reward"
     elif recipe.is_synthetic:
         reward = f"the {recipe.divergence} reward alone (no option is wrong), towards target {recipe.target}"
-    judges = recipe.task == "code_contests"
+    judges = recipe.judges_programs
     train = madrl_command("train", *recipe.hydra_overrides())
     stages.append(
         Stage("train", f"GRPO with {reward}, from {recipe.initial_model}, to {run}", train, judges_programs=judges)
@@ -119,7 +123,7 @@ def _warm_start_stage(recipe: Recipe) -> Stage:
         f"from {recipe.initial_model}: sampling by category, finetuning, selection by coverage, to {recipe.run}/model"
     )
     command = madrl_command("warm-start", *recipe.hydra_overrides())
-    judges = recipe.task == "code_contests"
+    judges = recipe.judges_programs
     done = recipe.run / "model"
     return Stage(WARM_START, description, command, makes=recipe.run, done=done, judges_programs=judges)
 
@@ -156,6 +160,7 @@ def run(recipe: Recipe, dry_run: bool = False) -> None:
     The config is composed and checked first, before anything is made. Raises MadrlError for a recipe that cannot be
     run, and SystemExit with a stage's exit code when that fails: its own last line says why.
     """
+    _check_machine(recipe, dry_run)
     text = resolved_config(recipe)
     stages = stages_of(recipe)
     _check_warm_start(recipe)
@@ -167,7 +172,7 @@ def run(recipe: Recipe, dry_run: bool = False) -> None:
             return
         where = f"the rewards of responses written by hand, to rows of {recipe.data}"
         rehearsal = Stage("rehearsal", where, madrl_command("rehearse", *recipe.hydra_overrides()))
-        stages = [stages[0], rehearsal._replace(judges_programs=recipe.task == "code_contests")]
+        stages = [stages[0], rehearsal._replace(judges_programs=recipe.judges_programs)]
     if recipe.profile == "tiny":
         print(
             f"PROFILE=tiny: a miniature stand-in for {recipe.task}, on problems and with a model made here; not the "
@@ -197,6 +202,19 @@ def resolved_config(recipe: Recipe) -> str:
     if done.returncode:
         raise SystemExit(done.returncode)
     return done.stdout
+
+
+def _check_machine(recipe: Recipe, dry_run: bool) -> None:
+    """Raises MadrlError where the recipe's stages could not run, before the first of them does."""
+    if recipe.profile == "tiny" and os.environ.get("STACK") == "gpu":
+        raise MadrlError("PROFILE=tiny runs on the CPU's stack, and this is STACK=gpu: call it with STACK=cpu")
+    start = recipe.warm_start.run
+    needed = recipe.starts_from_warm_start and not (start / "model").exists()
+    if needed and not dry_run and shutil.which("nvidia-smi") is None:
+        raise MadrlError(
+            f"{start}/model, which the recipe starts from, is not there, and there are no GPUs here to make it: call "
+            f"bash recipes/{recipe.task}_warm_start.sh on a node that has some and sees that folder, or set MODEL="
+        )
 
 
 def _check_warm_start(recipe: Recipe) -> None:
@@ -309,9 +327,12 @@ def sandbox_urls(folder: Path, reachable: bool = True) -> Iterator[str]:
         )
     try:
         url = f"http://127.0.0.1:{port}"
+        deadline = time.monotonic() + SANDBOX_START_S
         while not _is_healthy(url):
             if service.poll() is not None:
                 raise MadrlError(f"the sandbox did not start (exit code {service.returncode}): see {log}")
+            if time.monotonic() > deadline:
+                raise MadrlError(f"the sandbox does not answer after {SANDBOX_START_S:.0f} s: see {log}")
             time.sleep(0.5)
         yield url
     finally:

@@ -25,6 +25,7 @@ from madrl.errors import MadrlError
 from madrl.recipe import Recipe
 from madrl.run import Stage, madrl_command, resolved_config, run_stages
 from madrl.run_folder import RunFolder
+from madrl.verifiers import COMPUTE_SCORE
 
 TEMPERATURES = "0.6 0.8 1.0 1.2 1.4"
 
@@ -53,6 +54,11 @@ def sweep(source: str, variables: Mapping[str, str]) -> None:
         config["paths"]["data"] = variables.get("DATA") or config["paths"]["data"]
         model = source
         folder = Path(variables.get("OUT") or f"outputs/temperatures/{recipe.task}")
+    if config["madrl"]["verifier"] == COMPUTE_SCORE:
+        raise MadrlError(
+            f"{source} was trained with madrl.verifier={COMPUTE_SCORE}, whose function only its own run has: a sweep "
+            "needs a verifier by name, or pkg.module:name"
+        )
     temperatures = (variables.get("TEMPERATURES") or TEMPERATURES).split()
     samples = variables.get("SAMPLES") or str(config["actor_rollout_ref"]["rollout"]["val_kwargs"]["n"])
     stages = []

@@ -2,6 +2,7 @@
 # What every recipe calls: install what it needs, then `madrl run`, whose variables madrl/run.py explains.
 #   bash recipes/run.sh RECIPE TASK TARGET DIVERGENCE [KEY=VALUE ...]     RECIPE: the calling script, for its --help
 set -euo pipefail
+case ${1:-} in -h | --help) set -- "$0" --help ;; esac
 recipe=$(realpath "$1")
 shift
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

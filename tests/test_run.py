@@ -15,6 +15,7 @@ import pytest
 from madrl.errors import MadrlError
 from madrl.recipe import REAL_TASKS, Recipe, recipe_of
 from madrl.run import Stage, plan_lines, run, run_stages, stages_of
+from madrl.trainer.compose import compose
 
 HUB = "Qwen/Qwen3-4B-Instruct-2507"
 FAR = 300.0
@@ -97,6 +98,7 @@ def test_the_warm_start_takes_as_many_gpus_as_the_training(tmp_path: Path) -> No
         ("gsm8k peak rkl paths.model=mine", {}, "set MODEL="),
         ("gsm8k peak rkl madrl.target=uniform", {}, "name the target in the command"),
         ("synthetic_open warm_start", {}, "synthetic_open has no warm start"),
+        ("gsm8k {en:1,hi:2} rkl", {}, "named by you: set NAME="),
         ("synthetic_open peak rkl", {"PROFILE": "tiny", "MODEL": "base"}, "no base model of synthetic_open"),
     ],
 )
@@ -105,6 +107,36 @@ def test_a_recipe_that_cannot_be_run_is_one_clear_line(
 ) -> None:
     with pytest.raises(MadrlError, match=said):
         recipe(words, tmp_path, **variables)
+
+
+def test_names_and_paths_reach_hydra_whatever_they_hold(tmp_path: Path) -> None:
+    made = recipe("gsm8k {en:1,hi:2} rkl", tmp_path / "it's mine", NAME="a=b")
+    config = compose(made.hydra_overrides())
+    assert config.madrl.target == {"en": 1, "hi": 2}
+    assert config.trainer.experiment_name == "a=b"
+    assert config.paths.run == str(tmp_path / "it's mine" / "a=b")
+
+
+def test_a_sandbox_is_for_the_recipes_whose_verifier_needs_one(tmp_path: Path) -> None:
+    def judging(words: str) -> set[str]:
+        return {stage.name for stage in stages_of(recipe(words, tmp_path, MODEL="hub/mine")) if stage.judges_programs}
+
+    assert judging("code_contests peak rkl") == {"data", "train", "holdout"}
+    assert judging("code_contests peak rkl madrl.verifier=mine:fn") == {"data"}, "its references are programs"
+    assert judging("math peak rkl madrl.verifier=code") == {"train", "holdout"}
+    assert judging("math peak rkl") == set()
+
+
+def test_what_cannot_run_on_this_machine_is_said_before_the_first_stage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))  # no nvidia-smi
+    with pytest.raises(MadrlError, match=r"gsm8k_warm_start_gpu_seed42/model.* is not there, and there are no GPUs"):
+        run(recipe("gsm8k peak rkl", tmp_path))
+    monkeypatch.setenv("STACK", "gpu")
+    with pytest.raises(MadrlError, match="PROFILE=tiny runs on the CPU's stack, and this is STACK=gpu"):
+        run(recipe("gsm8k peak rkl profile=tiny", tmp_path))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_warm_start_from_another_model_is_not_taken_for_this_one_s(

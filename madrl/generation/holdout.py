@@ -4,6 +4,7 @@ vLLM's offline engines rather than veRL's validation: no trainer has to start ag
 """
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from madrl.generation.trained_model import trained_model
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 from madrl.trainer.cluster import on_gpu_node
+from madrl.trainer.process import all_gpus
 from madrl.verifiers import COMPUTE_SCORE
 
 
@@ -51,7 +53,11 @@ def _sample_here(root: str) -> Done:
             f"{run.root} was trained on GPUs and there is none here: run madrl holdout where there is, or name a Ray "
             "cluster in RAY_ADDRESS"
         )
-    with locked(run.lock, f"{run.root} is being trained or sampled by another process: wait for it to end"):
+    on_gpus = config.trainer.device != "cpu" and not os.environ.get("RAY_ADDRESS")
+    with (
+        locked(run.lock, f"{run.root} is being trained or sampled by another process: wait for it to end"),
+        all_gpus(f"the holdout of {run.root} waits for the GPUs") if on_gpus else nullcontext(),
+    ):
         model = trained_model(run, config)
         rollout = config.actor_rollout_ref.rollout
         sampling = Sampling(

@@ -125,11 +125,14 @@ def _run(args: argparse.Namespace) -> None:
             shown = [f"{name}={value}" for name, value in variables.items()]
             print(shlex.join(["env", *shown, *command_of(plan, standing.identity.cell)]))
         return
-    if args.backend != "slurm":  # which knows dependencies
-        ready = [standing for standing in waiting if is_ready(plan, standing.identity)]
-        if len(ready) < len(waiting):
-            print(f"{len(waiting) - len(ready)} cells wait for their warm start: call this again when it is done")
-        waiting = ready
+    # Slurm knows dependencies: a cell may wait for a warm start that is submitted with it.
+    with_it = {standing.run_name for standing in waiting} if args.backend == "slurm" else set()
+    ready = [s for s in waiting if is_ready(plan, s.identity) or s.identity.waits_for in with_it]
+    if len(ready) < len(waiting):
+        print(f"{len(waiting) - len(ready)} cells wait for a warm start that is not done: call this again when it is")
+    if not ready:
+        return
+    waiting = ready
     submission = BACKENDS[args.backend](plan, waiting, args.at_once)
     if args.dry_run:
         for path, text in submission.files.items():

@@ -28,6 +28,8 @@ from madrl.source import PACKAGE
 
 NOT_DECIDING = (
     "ray_kwargs",
+    "madrl.launch_check",
+    "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
     "trainer.logger",
     "trainer.project_name",
     "trainer.experiment_name",

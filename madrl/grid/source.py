@@ -32,8 +32,13 @@ ONLY_WATCHING = frozenset(
         "madrl.files",
         "madrl.generation.journal",
         "madrl.generation.progress",
+        "madrl.launch_check",
         "madrl.records",
         "madrl.run_folder",
+        "madrl.trainer.compose",
+        "madrl.trainer.progress",
+        "madrl.trainer.verl_settings",
+        "madrl.warm_start.tables",
     )
 )
 """Modules that the above import to measure, to show and to write, which leaves a run what it is."""

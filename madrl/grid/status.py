@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from madrl.grid.ledger import Standing, State
+from madrl.grid.ledger import Ledger, Standing, State, state_of
 from madrl.grid.plan import Plan
 from madrl.run_folder import RunFolder, last_step
 
@@ -52,17 +52,20 @@ def reached(run: RunFolder) -> int:
 
 def remaining_s(standings: Sequence[Standing]) -> float | None:
     """How long the planned and running cells will take, as many at once as run now (at least one): each as long as the
-    finished ones of its task took on average, of all tasks where it has none. None before the first is finished."""
+    finished ones of its task took on average, of all tasks where it has none; warm starts apart from trainings. None
+    before the first of a kind is finished."""
     done = [s for s in standings if s.state is State.DONE and s.seconds]
-    if not done:
-        return None
-
-    def expected(task: str) -> float:
-        return fmean([s.seconds for s in done if s.identity.cell.task == task] or [s.seconds for s in done])
-
     waiting = [s for s in standings if s.state in (State.PLANNED, State.RUNNING)]
     at_once = max(1, sum(s.state is State.RUNNING for s in standings))
-    return sum(max(0.0, expected(s.identity.cell.task) - s.seconds) for s in waiting) / at_once
+    left = 0.0
+    for standing in waiting:
+        cell = standing.identity.cell
+        of_kind = [s for s in done if s.identity.cell.is_warm_start == cell.is_warm_start]
+        if not of_kind:
+            return None
+        seconds = [s.seconds for s in of_kind if s.identity.cell.task == cell.task] or [s.seconds for s in of_kind]
+        left += max(0.0, fmean(seconds) - standing.seconds)
+    return left / at_once if done else None
 
 
 def table_of(plan: Plan, standings: Sequence[Standing]) -> Table:
@@ -113,10 +116,21 @@ def show(plan: Plan, look: Callable[[], Sequence[Standing]], watch: bool) -> Non
         console.print(summary_of(standings))
         return
     with Live(view(standings), console=console, auto_refresh=False) as live:
-        while any(s.state in (State.PLANNED, State.RUNNING) for s in standings):
+        while any(s.state is State.RUNNING or _may_run(plan, s) for s in standings):
             time.sleep(REFRESH_S)
             standings = look()
             live.update(view(standings), refresh=True)
+
+
+def _may_run(plan: Plan, standing: Standing) -> bool:
+    """Whether the cell waits for its turn, and not for a warm start that has failed."""
+    if standing.state is not State.PLANNED:
+        return False
+    waits_for = standing.identity.waits_for
+    if waits_for is None:
+        return True
+    ledger = Ledger(plan, waits_for)
+    return state_of(plan, ledger, ledger.read())[0] is not State.FAILED
 
 
 def _progress(standing: Standing, run: RunFolder) -> str:

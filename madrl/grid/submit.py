@@ -50,23 +50,28 @@ def slurm(plan: Plan, cells: Sequence[Standing], slots: int | None) -> Submissio
     """One job array: a cell on one node each, ``slots`` at once. Partition, account, time and the like come from
     sbatch's own variables (SBATCH_PARTITION, SBATCH_ACCOUNT, SBATCH_TIMELIMIT, SBATCH_GPUS_PER_NODE).
 
-    Warm starts are an array of their own, and the other cells wait in the queue until all of them have succeeded."""
+    A warm start among ``cells`` is a job of its own, and the cells that start from it an array that waits for its end.
+    """
     _check_stack(plan)
     folder = plan.folder / "slurm"
-    first = [cell for cell in cells if cell.identity.cell.is_warm_start]
-    then = [cell for cell in cells if not cell.identity.cell.is_warm_start]
-    arrays = {folder / "warm_starts.sbatch": first, folder / "array.sbatch": then}
-    files = {file: _array(plan, part, slots) for file, part in arrays.items() if part}
-    if len(files) == 1:
-        return Submission(files, [["sbatch", *map(str, files)]])
-    before, after = (shlex.quote(str(file)) for file in files)
-    script = folder / "submit.sh"
-    files[script] = f"""#!/usr/bin/env bash
-set -euo pipefail
-before=$(sbatch --parsable {before})
-sbatch --dependency="afterok:${{before%%;*}}" {after}
-"""
-    return Submission(files, [["bash", str(script)]])
+    starts = {cell.run_name: cell for cell in cells if cell.identity.cell.is_warm_start}
+    free = [c for c in cells if c.run_name not in starts and c.identity.waits_for not in starts]
+    files = {folder / "array.sbatch": _array(plan, free, slots)} if free else {}
+    commands = [["sbatch", str(file)] for file in files]
+    lines = []
+    for name, start in starts.items():
+        before, after = (folder / f"{start.identity.cell.task}{part}.sbatch" for part in ("_warm_start", ""))
+        files[before] = _array(plan, [start], slots)
+        lines.append(f"before=$(sbatch --parsable {shlex.quote(str(before))})")
+        if then := [cell for cell in cells if cell.identity.waits_for == name]:
+            files[after] = _array(plan, then, slots)
+            # Whatever its end: a cell whose warm start is not done says so and ends at once.
+            lines.append(f'sbatch --dependency="afterany:${{before%%;*}}" {shlex.quote(str(after))}')
+    if lines:
+        script = folder / "submit.sh"
+        files[script] = "\n".join(["#!/usr/bin/env bash", "set -euo pipefail", *lines, ""])
+        commands.append(["bash", str(script)])
+    return Submission(files, commands)
 
 
 def _array(plan: Plan, cells: Sequence[Standing], slots: int | None) -> str:

@@ -4,9 +4,8 @@
 
 It holds the cell's lock, and so does every process below it, whoever of them is killed: a cell that still runs is never
 taken for one that does not. A grid that is killed leaves it running, and its end is recorded. When it is killed itself,
-the recipe's shell ends with it, so that a recipe that comes to its end has always somebody to record that; a training
-that outlives the shell goes on to its end under the lock, and the next attempt finds it trained. SIGTERM and SIGINT
-interrupt the cell.
+the recipe ends with it, so that one that comes to its end has always somebody to record that; whatever outlives it all
+the same holds the lock. SIGTERM and SIGINT interrupt the cell.
 
 Exit codes: the recipe's own; 75 when it was interrupted; 2 when it was not run.
 """
@@ -41,7 +40,7 @@ PATIENCE_S = 30.0
 KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """What ends a recipe from outside. A crash (SIGSEGV, SIGABRT) is a failure."""
 
-REASON_CHARACTERS = 300
+REASON_CHARACTERS = 1000
 TAIL_BYTES = 1 << 14
 
 OWN_VARIABLES = ("TARGET", "DIVERGENCE", "FORM", "ALPHA", "LAMBDA_G", "ENTROPY", "MODEL", "DRY_RUN")

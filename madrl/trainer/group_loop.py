@@ -27,7 +27,7 @@ from madrl.judge import PluginError
 from madrl.rollout import Judgment
 from madrl.trainer.judging import PromptGroup
 from madrl.trainer.reward_manager import JUDGE, JUDGMENT_COLUMN, STAGE
-from madrl.trainer.verl_settings import SEED_PARAMETER
+from madrl.trainer.rollout_engines import SEED_PARAMETER
 
 _AgentLoopWorker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
 

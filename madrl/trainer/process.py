@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from madrl.errors import MadrlError
+from madrl.files import waited_for
 from madrl.signals import told_to_stop
 
 CPU_ENVIRONMENT = {
@@ -53,6 +54,10 @@ COMMON_ENVIRONMENT = {
     "PYTHONUNBUFFERED": "1",
 }
 
+OWN_RAY_LOCK = Path(f"/tmp/madrl-own-ray-{os.getuid()}.lock")
+"""Held by a training with a Ray of its own, and by whatever else takes all GPUs of this machine. Beside veRL's sockets,
+which are in /tmp whatever TMPDIR says."""
+
 POLL_S = 0.5
 PATIENCE_S = 20
 LOG_TAIL_LINES = 25
@@ -61,6 +66,16 @@ EXCEPTION = re.compile(r"\b\w*(?:Error|Exception)\b")
 OWN_ERROR = f"{MadrlError.__module__}.{MadrlError.__qualname__}: "
 """How a traceback ends that one of our plug-ins in the trainer meant for the user."""
 RAY_PREFIX = re.compile(r"^(?:\x1b\[\d*m)*\([\w:.]+ pid=\d+[^)]*\)(?:\x1b\[\d*m)*")
+
+
+@contextlib.contextmanager
+def all_gpus(waiting: str) -> Iterator[None]:
+    """Wait until no training, warm start or holdout of this user takes the GPUs of this machine, and take them; the
+    message ``waiting`` is printed once, before the wait."""
+    with waited_for(
+        OWN_RAY_LOCK, waiting=lambda: print(f"{waiting} of this machine, which others take now", flush=True)
+    ):
+        yield
 
 
 def hydra_value(value: Any) -> str:

@@ -13,6 +13,7 @@ RUN/model/              the chosen model; appears last
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from madrl.files import locked, replacing
 from madrl.generation.engine import visible_devices
 from madrl.generation.generate import Sampling, generate_file
 from madrl.generation.requests import read_rows
+from madrl.trainer.process import all_gpus
 from madrl.verifiers import load_verifier
 from madrl.warm_start.config import WarmStart, compose
 from madrl.warm_start.examples import balanced, write_examples
@@ -57,15 +59,16 @@ def warm_start(overrides: Sequence[str], dry_run: bool = False) -> None:
     run.mkdir(parents=True, exist_ok=True)
     console = Console(width=WIDTH)
     with locked(run / ".lock", f"{run} is being made by another process: wait for it to end"):
-        finished = (run / "model").exists()
-        if not finished:
-            _check_gpus(_check(settings))
+        sft = None if (run / "model").exists() else _check(settings)
+        if sft is not None:
+            _check_gpus(sft)
         _claim(run / "config.yaml", config)
-        if not finished:
-            used = _sample(settings)
-            console.print(sampling_table(_read(run / "sampling.json")["categories"], used))
-            models = _finetune(settings, used)
-            chosen = _select(settings, models)
+        if sft is not None:
+            with all_gpus(f"{run} waits for the GPUs") if sft.trainer.device != "cpu" else nullcontext():
+                used = _sample(settings)
+                console.print(sampling_table(_read(run / "sampling.json")["categories"], used))
+                models = _finetune(settings, used)
+                chosen = _select(settings, models)
             _prune(run / "sft" / "checkpoints")
             with replacing(run / "model") as unfinished:
                 shutil.copytree(models[chosen], unfinished)
@@ -88,8 +91,8 @@ def _check_gpus(sft: "DictConfig") -> None:
     if sft.trainer.device != "cpu" and there < sft.trainer.n_gpus_per_node:
         raise MadrlError(
             f"the warm start takes sft.trainer.n_gpus_per_node={sft.trainer.n_gpus_per_node} GPUs of one node, and "
-            f"{there} are here: make it where there are as many, or set that key; a recipe then starts from it with "
-            "MODEL=RUN/model"
+            f"{there} are here: make it where there are as many, or set that key (in a recipe that trains, "
+            "trainer.n_gpus_per_node)"
         )
 
 
@@ -111,8 +114,8 @@ def _claim(path: Path, config: Mapping[str, Any]) -> None:
             before, now = _leaves(old).get(key), _leaves(new).get(key)
             if before != now:
                 raise MadrlError(
-                    f"{path.parent} holds a warm start with {key}={before!r}, not {now!r}: give this one another "
-                    "folder (paths.run), or remove that one"
+                    f"{path.parent} holds a warm start with {key}={before!r}, not {now!r}: go on with it as it was "
+                    "begun, give this one another folder, or remove that one"
                 )
     with replacing(path) as unfinished:
         OmegaConf.save(OmegaConf.create(dict(config)), unfinished)

@@ -14,11 +14,13 @@ import yaml
 
 from madrl.cli import main
 from madrl.errors import MadrlError
+from madrl.grid import composed
 from madrl.grid.cells import Cell, warm_start_cell
+from madrl.grid.composed import Config
 from madrl.grid.identity import identities
 from madrl.grid.ledger import Ledger, Standing, standing_of
 from madrl.grid.plan import Plan, load_plan
-from madrl.grid.submit import Submission, ray, skypilot, slurm, submit
+from madrl.grid.submit import Submission, ray, skypilot, slurm
 from madrl.grid.supervise import supervise
 from madrl.run import CHECKOUT
 
@@ -86,25 +88,41 @@ def test_slurm_in_the_tiny_profile_asks_for_cores(plan: Plan) -> None:
     assert "gpus" not in text
 
 
-def test_slurm_holds_the_cells_back_until_their_warm_start_is_made(
-    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_slurm_holds_only_the_cells_back_whose_warm_start_is_made_with_them(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    start, *others = (standing_of(plan, identity) for identity in identities(plan, [warm_start_cell("math"), *CELLS]))
-    submission = slurm(plan, [start, *others], None)
+    monkeypatch.setattr(composed, "_compose_in_child", lambda missing: {key: Config(key, 40) for key in missing})
+    monkeypatch.setattr("madrl.grid.command_line.prepare", lambda *arguments: None)
+    monkeypatch.setenv("STACK", "gpu")
     sbatch = tmp_path / "bin" / "sbatch"
     sbatch.parent.mkdir()
     sbatch.write_text(f'#!/bin/bash\necho "$@" >>{tmp_path}/submitted\necho "71;cluster"\n')
     sbatch.chmod(0o755)
     monkeypatch.setenv("PATH", f"{sbatch.parent}:{os.environ['PATH']}")
-    submit(submission)
-    folder = plan.folder / "slurm"
+    out, folder = tmp_path / "two", tmp_path / "two" / "grid" / "slurm"
+    # GSM8K's cells start from a model that is named, MATH's from its warm start.
+    options = ["task=math,gsm8k", "form=rlvr", "--model", "gsm8k=hub/mine", "-o", str(out)]
+    assert main(["grid", "plan", *options]) == 0
+    assert main(["grid", "run", "--backend", "slurm", "-o", str(out)]) == 0
     assert (tmp_path / "submitted").read_text().splitlines() == [
-        f"--parsable {folder}/warm_starts.sbatch",
-        f"--dependency=afterok:71 {folder}/array.sbatch",
+        f"{folder}/array.sbatch",
+        f"--parsable {folder}/math_warm_start.sbatch",
+        f"--dependency=afterany:71 {folder}/math.sbatch",
     ]
-    assert start.run_name in (folder / "warm_starts.sbatch").read_text()
-    assert start.run_name not in (folder / "array.sbatch").read_text()
-    assert all(other.run_name in (folder / "array.sbatch").read_text() for other in others)
+    assert "gsm8k_rlvr" in (folder / "array.sbatch").read_text()
+    assert "math_" not in (folder / "array.sbatch").read_text().partition("cells=")[2].partition(")")[0]
+    assert (folder / "math.sbatch").read_text().count("math_rlvr") == 3
+    # While it runs, or after it has failed, nothing is submitted that could only end at once.
+    two = load_plan(out)
+    start = identities(two, [warm_start_cell("math")])[0]
+    Ledger(two, start.run_name).record("started", pid=0)
+    Ledger(two, start.run_name).record("ended", exit=2, reason="no")
+    (tmp_path / "submitted").unlink()
+    capsys.readouterr()
+    for backend in ("slurm", "skypilot"):
+        assert main(["grid", "run", "task=math", "--backend", backend, "-o", str(out)]) == 0
+        assert "3 cells wait for a warm start that is not done" in capsys.readouterr().out
+    assert not (tmp_path / "submitted").exists()
 
 
 def test_a_scheduler_that_is_not_there_is_an_error(

@@ -146,6 +146,9 @@ def test_the_hash_of_a_config_is_that_of_what_it_decides() -> None:
     assert found == hash_of({"trainer": trainer | {"logger": ["file", "wandb"]}, "ray_kwargs": {}})
     assert found.steps == 40
     assert found.sha256 != hash_of({"trainer": trainer | {"device": "cuda"}}).sha256
+    # What is done when the first batch looks bad changes nothing of what a run is that goes on.
+    stops, warns = ({"madrl": {"launch_check": check}, "trainer": trainer} for check in ("stop", "warn"))
+    assert hash_of(stops) == hash_of(warns)
 
 
 def test_the_child_answers_each_line_with_verl_s_own_resolved_config(

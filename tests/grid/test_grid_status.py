@@ -8,7 +8,7 @@ from rich.console import Console
 
 from madrl.grid.cells import Cell
 from madrl.grid.identity import Identity
-from madrl.grid.ledger import Standing, State
+from madrl.grid.ledger import Ledger, Standing, State
 from madrl.grid.plan import Plan
 from madrl.grid.status import outcome_of, remaining_s, show, summary_of, table_of
 from madrl.run_folder import RunFolder
@@ -88,6 +88,34 @@ def test_what_needs_a_look_stands_above_what_does_not(plan: Plan, capsys: pytest
     assert said.index("math_200") < said.index("math_123") < said.index("math_42")
     assert "the disk [full]" in said
     assert "3 cells: 1 failed  1 done  1 planned  about 1 min left" in said
+
+
+def test_a_warm_start_s_time_says_nothing_of_the_trainings_that_wait_for_it() -> None:
+    start = Identity(Cell("math", "warm_start", None, None, 42), "math_warm_start", {}, None)
+    made = Standing(start, "math_warm_start", State.DONE, "", 1, 7200)
+    assert remaining_s([made, standing(State.PLANNED)]) is None, "no training is finished yet"
+    assert remaining_s([made, standing(State.DONE, 100), standing(State.PLANNED)]) == 100
+
+
+def test_watching_ends_when_what_is_left_waits_for_a_warm_start_that_failed(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("madrl.grid.status.REFRESH_S", 0.0)
+    ledger = Ledger(plan, "math_warm_start-1")
+    ledger.record("started", pid=0)
+    waiting = standing(State.PLANNED)
+    waiting = waiting._replace(identity=waiting.identity._replace(waits_for="math_warm_start-1"))
+    looks = 0
+
+    def look() -> list[Standing]:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            ledger.record("ended", exit=2, reason="no GPU")
+        return [waiting]
+
+    show(plan, look, watch=True)
+    assert looks == 3
 
 
 def test_watching_ends_with_the_last_cell(

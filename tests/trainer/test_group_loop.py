@@ -28,7 +28,7 @@ from madrl.trainer.group_loop import (
 )
 from madrl.trainer.judging import PromptGroup
 from madrl.trainer.reward_manager import JUDGE, STAGE, MadRewardManager
-from madrl.trainer.verl_settings import SEED_PARAMETER
+from madrl.trainer.rollout_engines import SEED_PARAMETER
 
 OPTIONS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
 
