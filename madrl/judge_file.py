@@ -58,8 +58,9 @@ class Judge(NamedTuple):
     """What the user calls it, with the command."""
     module: str
     """The module that it was imported from."""
-    judge: Callable[[Sequence[Rollout]], Awaitable[list[dict[str, Any]]]]
-    """From some responses to the keys that their lines gain. Raises MadrlError when they are not to be kept."""
+    judge: Callable[[Sequence[Rollout], bool], Awaitable[list[dict[str, Any]]]]
+    """From some responses to the keys that their lines gain. Raises MadrlError when they are not to be kept; the second
+    argument says whether they are enough to tell a function that is broken from one that fails on a few."""
     counted: str
     """The key that the summary counts."""
     needs: tuple[str, ...]
@@ -81,7 +82,7 @@ def classify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judge
     """
     classifier = load_classifier(spec)
 
-    async def classify(rollouts: Sequence[Rollout]) -> list[dict[str, Any]]:
+    async def classify(rollouts: Sequence[Rollout], enough: bool) -> list[dict[str, Any]]:
         try:
             found = [classify_response(classifier, spec, rollout) for rollout in rollouts]
         except PluginError as error:
@@ -99,14 +100,14 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judged:
 
     A line has at least ``response`` and ``ground_truth``; a ground truth that is not a string is taken as its JSON
     text. The rest is as in ``classify_file``. A verifier that raises leaves that line unjudged, as in training; one
-    that raises on more than MAX_UNJUDGED of a chunk is broken, or what it needs is down: MadrlError, and the chunk is
-    not kept. MadrlError also for one that returns what it must not, and when the service that it waits for is not
-    there.
+    that raises on more than MAX_UNJUDGED of a full chunk, or of a file that is smaller, is broken, or what it needs is
+    down: MadrlError, and the chunk is not kept. MadrlError also for one that returns what it must not, and when the
+    service that it waits for is not there.
     """
     verifier = load_verifier(spec)
     check_ready(spec, ())
 
-    async def verify(rollouts: Sequence[Rollout]) -> list[dict[str, Any]]:
+    async def verify(rollouts: Sequence[Rollout], enough: bool) -> list[dict[str, Any]]:
         raised: Counter[str] = Counter()
 
         async def counting(rollout: Rollout) -> Any:
@@ -120,7 +121,7 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Judged:
             found = await asyncio.gather(*(verify_response(counting, spec, rollout) for rollout in rollouts))
         except PluginError as error:
             raise MadrlError(str(error)) from error
-        if raised.total() > MAX_UNJUDGED * len(rollouts):
+        if enough and raised.total() > MAX_UNJUDGED * len(rollouts):
             reason, count = raised.most_common(1)[0]
             raise MadrlError(
                 f"verifier {spec} raised on {raised.total()} of {len(rollouts)} responses ({count} x {reason}): mend "
@@ -214,7 +215,8 @@ async def _append(
     advance: Callable[[float], None],
 ) -> None:
     while chunk := list(islice(records, CHUNK)):
-        gained = await judge.judge([_rollout(record) for record in chunk])
+        enough = len(chunk) == CHUNK or not counts.total()  # a full chunk, or the whole file
+        gained = await judge.judge([_rollout(record) for record in chunk], enough)
         file.writelines(line_of(record | more) for record, more in zip(chunk, gained, strict=True))
         file.flush()
         counts.update(more[judge.counted] for more in gained)

@@ -7,8 +7,10 @@ from typing import Literal
 MAX_MARKS = 30
 """Of the marks on one letter, this many are read: Unicode's own limit for text that streams (UAX #15, section 13)."""
 
-# Marks, and with them signs outside ASCII, which say nothing thirty times over. Python's re knows no class of marks.
-_TOO_MANY_MARKS = re.compile(rf"([^\x00-\x7f\w\s]{{{MAX_MARKS}}})[^\x00-\x7f\w\s]+")
+# Marks, and with them signs outside ASCII, which say nothing thirty times over. Python's re knows no class of marks,
+# and takes the two halfwidth kana marks for letters, which the compatibility forms make marks of.
+_MARK = r"(?:[^\x00-\x7f\w\s]|[\uff9e\uff9f])"
+_TOO_MANY_MARKS = re.compile(f"({_MARK}{{{MAX_MARKS}}}){_MARK}+")
 
 
 def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:

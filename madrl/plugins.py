@@ -21,8 +21,9 @@ def load_plugin(spec: str, builtin: Mapping[str, T], kind: str) -> T:
         raise MadrlError(f"unknown {kind} {spec!r}: use one of {sorted(builtin)} or your own as pkg.module:name")
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise MadrlError(f"{kind} {spec!r}: cannot import {module_name!r} ({error})") from error
+    except Exception as error:  # whatever the user's module does when it is imported
+        reason = f"{type(error).__name__}: {error}"
+        raise MadrlError(f"{kind} {spec!r}: cannot import {module_name!r} ({reason})") from error
     try:
         plugin: T = getattr(module, attribute)
     except AttributeError:

@@ -92,7 +92,7 @@ class RewardConfig:
     """What ``flat`` gives, and ``group_minimum`` at most, in [-1e6, 1e6]. The paper does not give the number."""
 
     def __post_init__(self) -> None:
-        if self.divergence not in DIVERGENCES:
+        if not isinstance(self.divergence, str) or self.divergence not in DIVERGENCES:
             raise MadrlError(f"unknown divergence {self.divergence!r}: use one of {sorted(DIVERGENCES)}")
         if self.form not in FORMS:
             raise MadrlError(f"unknown reward form {self.form!r}: use one of {list(FORMS)}")
@@ -104,6 +104,14 @@ class RewardConfig:
         self._check("off_support_reward", -1e6, 1e6, "-1 is the default")
         if self.gate_floor is not None:
             self._check("gate_floor", -1e6, 1.0, "0 keeps a correct response from earning less than a wrong one")
+            if self.form != "gated":
+                raise MadrlError(
+                    f"gate_floor={self.gate_floor!r} with form={self.form}: only the gated form has a gate"
+                )
+        if self.form == "gapo" and (self.off_support, self.off_support_reward) != (OFF_SUPPORT_RULES[0], -1.0):
+            raise MadrlError(
+                f"off_support={self.off_support} with form=gapo: GAPO has a penalty of its own, leave it out"
+            )
 
     def check_target(self, target: NDArray[np.float64]) -> None:
         """Raises MadrlError when this reward cannot be trained towards ``target``, shape (K,)."""

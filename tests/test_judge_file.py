@@ -225,7 +225,7 @@ def test_a_killed_command_goes_on_where_it_was(tmp_path: Path, plugin: str) -> N
 
 def stopped(folder: Path, command: str = "classify") -> subprocess.CompletedProcess[str]:
     """A call that fails in its second chunk, until there is a file ``mended``."""
-    rows = [{"response": "bad" if i >= CHUNK else str(i), "ground_truth": "now"} for i in range(CHUNK + 2)]
+    rows = [{"response": "bad" if i >= CHUNK else str(i), "ground_truth": "now"} for i in range(2 * CHUNK)]
     write(folder / "in.jsonl", rows)
     return call(folder, command, f"mine:{command}", "in.jsonl", "-o", "out.jsonl")
 
@@ -236,11 +236,11 @@ def test_a_call_that_failed_says_where_it_goes_on_and_goes_on_there(tmp_path: Pa
     assert failed.returncode == 2
     (partial,) = tmp_path.glob(".*")
     said = failed.stderr.splitlines()[-1]
-    assert f"256 of 258 responses are judged in {partial}, where the same call goes on" in said
+    assert f"256 of 512 responses are judged in {partial}, where the same call goes on" in said
     assert not (tmp_path / "out.jsonl").exists()
     (tmp_path / "mended").touch()
     done = stopped(tmp_path, command)
-    assert "258 (256 of them by an earlier call)" in done.stdout
+    assert "512 (256 of them by an earlier call)" in done.stdout
     assert not list(tmp_path.glob(".*"))
 
 
@@ -264,7 +264,7 @@ def test_code_that_was_edited_since_starts_afresh_and_says_so(tmp_path: Path, pl
     assert done.returncode == 0, done.stderr
     output = tmp_path / "out.jsonl"
     assert done.stderr == f"madrl: the code of mine:classify changed since {output} was begun: starting afresh\n"
-    assert "responses classified: 258, written" in done.stdout
+    assert "responses classified: 512, written" in done.stdout
     if file == "mine.py":
         assert {row["category_reason"] for row in read_jsonl(output)} == {"new"}, "no line of the old code"
     assert not list(tmp_path.glob(".*"))
@@ -413,3 +413,32 @@ def test_too_little_memory_is_one_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("madrl: error: not enough memory (Unable to allocate")
+
+
+FAILS_ON_THE_LAST = """
+def verify(rollout):
+    if rollout.response == "the last":
+        raise KeyError("score")
+    return True
+"""
+
+
+def test_a_verifier_that_fails_on_a_few_rows_ends_wherever_in_the_file_they_are(tmp_path: Path) -> None:
+    """Also on the only row of the last chunk, in a call that went on after it."""
+    (tmp_path / "mine.py").write_text(FAILS_ON_THE_LAST)
+    rows = [{"response": "a", "ground_truth": "a"}] * CHUNK + [{"response": "the last", "ground_truth": "a"}]
+    source = write(tmp_path / "in.jsonl", rows)
+    done = call(tmp_path, "verify", "mine:verify", str(source), "-o", str(tmp_path / "out.jsonl"))
+    assert done.returncode == 0, done.stderr
+    last = read_jsonl(tmp_path / "out.jsonl")[-1]
+    assert last["correct"] is None
+    assert "KeyError" in last["reason"]
+
+
+def test_a_plug_in_that_cannot_be_imported_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def verify(:\n")
+    source = write(tmp_path / "in.jsonl", [{"response": "a", "ground_truth": "a"}])
+    done = call(tmp_path, "verify", "broken:verify", str(source), "-o", str(tmp_path / "out.jsonl"))
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "cannot import 'broken' (SyntaxError: " in done.stderr

@@ -147,7 +147,13 @@ def _choice() -> Reader:
     def classify(text: str) -> object:
         return choice.classify_choice(Rollout(text, truth))
 
-    slow = (Attack("a", "\u0301\u0316", ""), Attack("", "a ", ""), Attack("", "\u0301", ""), Attack("", "ﷺ", ""))
+    slow = (
+        Attack("a", "\u0301\u0316", ""),
+        Attack("a", "\u0301\uff9e", ""),
+        Attack("", "a ", ""),
+        Attack("", "\u0301", ""),
+        Attack("", "ﷺ", ""),
+    )
     return Reader(classify, (), slow)
 
 

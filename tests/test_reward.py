@@ -218,17 +218,12 @@ def test_gated_gives_a_correct_excluded_response_less_than_a_wrong_one_unless_th
 
 
 @given(group=groups, target=targets, config=configs, floor=st.floats(-2, 1))
-def test_no_gate_is_below_its_floor_and_no_other_form_has_one(
+def test_no_gate_is_below_its_floor(
     group: Group, target: NDArray[np.float64], config: RewardConfig, floor: float
 ) -> None:
     indices, correct = group
-    if config.form == "gapo":
-        target = uniform(K)
-    floored = score_group(indices, correct, target, dataclasses.replace(config, gate_floor=floor))
-    if config.form == "gated":
-        assert (floored.reward >= np.minimum(floor * floored.correctness, 0) - EXACT_REWARD_STEP).all()
-    else:
-        np.testing.assert_array_equal(floored.reward, score_group(indices, correct, target, config).reward)
+    floored = score_group(indices, correct, target, dataclasses.replace(config, form="gated", gate_floor=floor))
+    assert (floored.reward >= np.minimum(floor * floored.correctness, 0) - EXACT_REWARD_STEP).all()
 
 
 @given(group=groups, target=targets, config=configs)
@@ -462,6 +457,9 @@ def test_rewards_that_truly_differ_are_not_rounded() -> None:
         ({"off_support_reward": None}, "off_support_reward=None is not a number in "),
         ({"gate_floor": 1.5}, r"gate_floor=1.5 is not a number in .*: 0 keeps a correct response from earning less"),
         ({"gate_floor": False}, "gate_floor=False is not a number in "),
+        ({"gate_floor": 0.0}, "gate_floor=0.0 with form=additive: only the gated form has a gate"),
+        ({"form": "gapo", "off_support": "flat"}, "off_support=flat with form=gapo: GAPO has a penalty of its own"),
+        ({"divergence": ["l2"]}, "unknown divergence"),
         ({"epsilon": 1.0}, r"epsilon=1.0 is not a number in \[1e-12, 0.999\]"),
         ({"epsilon": float("nan")}, r"epsilon=nan is not a number in \[1e-12, 0.999\]"),
     ],

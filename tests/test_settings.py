@@ -31,9 +31,9 @@ def test_gapo_with_a_target_that_is_not_uniform_is_one_clear_error(target: Any) 
 
 def test_the_gate_s_floor_may_be_null_and_nothing_else_may() -> None:
     reward = {"off_support": "flat", "off_support_reward": -2, "gate_floor": None}
-    found = Settings.from_config(node("uniform", **reward)).reward
+    found = Settings.from_config(node("uniform", form="additive", **reward)).reward
     assert (found.off_support, found.off_support_reward, found.gate_floor) == ("flat", -2, None)
-    assert Settings.from_config(node("uniform", gate_floor=0)).reward.gate_floor == 0
+    assert Settings.from_config(node("uniform", form="gated", gate_floor=0)).reward.gate_floor == 0
     with pytest.raises(MadrlError, match="alpha=None is not a number"):
         Settings.from_config(node("uniform", alpha=None))
 

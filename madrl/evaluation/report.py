@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from omegaconf import OmegaConf
 
+from madrl.errors import MadrlError
 from madrl.evaluation.figures import evaluation_figure, training_figure
 from madrl.evaluation.score import before_and_after, evaluate_file, evaluate_run, run_settings
 from madrl.evaluation.tables import title
 from madrl.files import making, read_jsonl, replacing_all
-from madrl.records import writable
+from madrl.records import STANDARD, source_of, writable
 from madrl.run_folder import RunFolder
 
 SUMMARY_FIELDS = (
@@ -63,10 +64,13 @@ def report_file(
     """Evaluate a file of responses (``score.evaluate_file``) and write FILE.metrics.json and FILE.evaluation.png,
     without FILE's own ending, into ``output``, by default beside it: both or none.
 
-    Raises MadrlError for a bad line and where a file cannot be written, OSError for a file that cannot be read."""
-    source = Path(path)
+    ``-`` is standard input, whose files are called stdin. Raises MadrlError for a bad line, where a file cannot be
+    written, and for standard input without ``output``; OSError for a file that cannot be read."""
+    if path == STANDARD and output is None:
+        raise MadrlError("responses from standard input (-) have no place of their own: name a folder with -o")
+    source = source_of(path)
     evaluation = evaluate_file(source, categories, target)
-    place = (output or source.parent) / source.name
+    place = (output or Path(path).parent) / ("stdin" if path == STANDARD else Path(path).name)
     files: dict[Path, Callable[[Path], None]] = {
         place.with_suffix(".metrics.json"): partial(_write_json, evaluation),
         place.with_suffix(".evaluation.png"): partial(evaluation_figure, evaluation),

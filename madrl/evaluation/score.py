@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from madrl.errors import MadrlError
 from madrl.evaluation.samples import score_samples
-from madrl.records import Record, check_groups, groups, read_judged
+from madrl.records import Record, Source, check_groups, groups, read_judged
 from madrl.reward import RewardConfig
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
@@ -53,7 +53,7 @@ def evaluate_run(root: str) -> dict[str, Any]:
     }
 
 
-def evaluate_file(path: Path, categories: Sequence[str], target: NDArray[np.float64]) -> dict[str, Any]:
+def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.float64]) -> dict[str, Any]:
     """Score a file of responses that belong to no run, as ``evaluate_run`` does a run's.
 
     A line is one response (``madrl.records``) with at least ``group``, ``category`` and ``correct``. Lines that also
@@ -62,15 +62,16 @@ def evaluate_file(path: Path, categories: Sequence[str], target: NDArray[np.floa
     Raises MadrlError that names file and line for the first bad line, and for a file with no lines or whose groups are
     named in another key; OSError for a file that cannot be read.
     """
-    samples = read_judged(path, categories)
-    check_groups(groups(samples), path, one_each=True)
+    samples = read_judged(source, categories)
+    check_groups(groups(samples), source, one_each=True)
     epsilon = RewardConfig().epsilon
+    name = source.stem if isinstance(source, Path) else str(source)
     return {
-        "file": path.name,
+        "file": source.name if isinstance(source, Path) else name,
         **_yardstick(categories, target, epsilon),
         "evaluations": [
             {"step": None, "split": split, **score_samples(of_split, categories, target, epsilon)}
-            for split, of_split in sorted(_by_split(samples, path.stem).items())
+            for split, of_split in sorted(_by_split(samples, name).items())
         ],
     }
 

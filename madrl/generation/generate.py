@@ -8,7 +8,7 @@ Batches are the same in every call, and each response has a seed of its own, so 
 with the very file of one that was not interrupted (a GPU's kernels promise no equal bits between two runs).
 """
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
@@ -20,7 +20,7 @@ from madrl.errors import MadrlError
 from madrl.files import locked, sha256_of
 from madrl.generation.engine import Engines, EngineSettings, Generated, Prompted, engine_devices
 from madrl.generation.journal import Journal
-from madrl.generation.judging import Judge, JudgeSpec
+from madrl.generation.judging import Judge, JudgeSpec, own_code
 from madrl.generation.progress import Advance, progress
 from madrl.generation.requests import Request, Row, in_batches, messages_of, naming_of, read_rows, rollout_of
 from madrl.records import Record, writable
@@ -119,6 +119,7 @@ class Responses:
         self._gpus_per_engine = gpus_per_engine
         self._asked = asked
         self._naming = naming_of(judge.classifier) if any(asked) else None
+        self._judge = Judge(judge)
         self._decided_by = {
             **asdict(sampling),
             # What the folder holds, wherever it lies.
@@ -126,11 +127,11 @@ class Responses:
             "data_sha256": sha256_of(data),
             "batch": BATCH,
             **judge._asdict(),
+            "own_code": own_code(judge),
             **settings,
         }
         self._out = writable(out)
         self._judges = judge
-        self._judge = Judge(judge)
         self._journal: Journal
         self._engines: Engines | None = None
         self._prompts: dict[tuple[int, str | None], list[int]] = {}
@@ -238,11 +239,6 @@ class Responses:
             }
             for request, response, judgment in zip(batch, generated, judged, strict=True)
         ]
-
-
-def count_categories(lines: Sequence[Record]) -> Counter[str | None]:
-    """Responses of each category, None for off-support."""
-    return Counter(line["category"] for line in lines)
 
 
 def fingerprint(model: str) -> str | None:

@@ -7,12 +7,15 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
+from madrl.files import sha256_of
 from madrl.judge import PluginError, classify_response, verify_response
 from madrl.rollout import Judgment, Rollout
+from madrl.source import digest, plugin_modules
 from madrl.verifiers import load_verifier
 from madrl.verifiers.compute_score import ComputeScore
 
@@ -30,6 +33,18 @@ class JudgeSpec(NamedTuple):
     categories: tuple[str, ...]
     custom_reward_function: Mapping[str, Any] | None = None
     """veRL's node of that name, of a run whose verifier is COMPUTE_SCORE."""
+
+
+def own_code(spec: JudgeSpec) -> str | None:
+    """What tells one version of the user's own classifier, verifier and reward function from another; None where all
+    are ours. The plug-ins have been loaded."""
+    modules: dict[str, Path] = {}
+    for name in (spec.classifier, spec.verifier):
+        module, colon, _ = name.partition(":")
+        modules |= plugin_modules(module) if colon else {}
+    function = (spec.custom_reward_function or {}).get("path")
+    parts = [digest(modules)] * bool(modules) + ([sha256_of(function)] if function else [])
+    return " ".join(parts) or None
 
 
 class Judge:

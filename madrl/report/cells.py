@@ -326,9 +326,3 @@ def _curve(run: Run) -> Iterator[Point]:
             },
             tuple(int(c.sum()) for c in some),
         )
-
-
-def reward_order(reward: str) -> int:
-    """Where a reward stands in every table and legend: the baselines, then the divergences as the paper lists them."""
-    order = ("rlvr", "entropy", "gapo", *DIVERGENCES)
-    return order.index(reward)

@@ -34,6 +34,8 @@ def report_folder(folder: Path) -> Iterator[Path]:
                 manifest.write_text(json.dumps({"files": sorted({*names, *_ours(folder)})}, indent=2) + "\n")
             for name in names:
                 (Path(unfinished) / name).replace(folder / name)
+            for name in _ours(folder).difference(names):  # of an earlier report, on other runs
+                (folder / name).unlink(missing_ok=True)
 
 
 def _refuse_foreign(folder: Path, names: list[str]) -> None:

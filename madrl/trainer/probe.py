@@ -97,7 +97,7 @@ def score_one_group() -> list[float]:
             "uid": column("probe"),
             "data_source": column("probe"),
             "reward_model": column({"ground_truth": choice_ground_truth(OPTIONS)}),
-            "extra_info": column({"split": "probe"}),
+            "extra_info": column({"split": "probe", "index": 0}),
         },
     )
     rewards: list[float] = asyncio.run(manager.run_single(data))["reward_score"]

@@ -17,7 +17,7 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopO
 from verl.trainer.ppo.reward import load_reward_manager
 
 from madrl.errors import MadrlError
-from madrl.records import Record, read
+from madrl.records import Record, Source, read, source_of
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data
 from madrl.verifiers import check_ready
@@ -108,7 +108,7 @@ def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> l
             Group(row, RESPONSES[name](row["reward_model"]["ground_truth"])) for row in rows[:: -(-len(rows) // ROWS)]
         ]
     else:
-        groups = _groups_in(Path(responses), rows)
+        groups = _groups_in(source_of(responses), rows)
     return asyncio.run(_score(config, groups))
 
 
@@ -123,7 +123,7 @@ def _training_rows(config: DictConfig) -> list[Mapping[str, Any]]:
     return rows
 
 
-def _groups_in(path: Path, rows: Sequence[Mapping[str, Any]]) -> list[Group]:
+def _groups_in(source: Source, rows: Sequence[Mapping[str, Any]]) -> list[Group]:
     """The file's groups, in the order in which their rows first appear."""
     by_index: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -136,7 +136,7 @@ def _groups_in(path: Path, rows: Sequence[Mapping[str, Any]]) -> list[Group]:
             )
 
     groups: dict[int, Group] = {}
-    for record in read(path, ("row", "response"), check=check):
+    for record in read(source, ("row", "response"), check=check):
         (row,) = by_index[record["row"]]
         groups.setdefault(record["row"], Group(row, [])).responses.append(record["response"])
     return list(groups.values())

@@ -18,11 +18,20 @@ def asynchronous(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="verifier")
 
     async def in_a_thread(*args: Any, **kwargs: Any) -> Any:
-        call = functools.partial(function, *args, **kwargs)
+        call = functools.partial(_in_full, function, *args, **kwargs)
         found = await asyncio.get_running_loop().run_in_executor(threads, call)
         return await found if inspect.isawaitable(found) else found
 
     return in_a_thread
+
+
+def _in_full(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call ``function``, a StopIteration or SystemExit of which becomes a RuntimeError: no future can hold the one, so
+    that whoever awaits it would wait for ever, and the other would end the process."""
+    try:
+        return function(*args, **kwargs)
+    except (StopIteration, SystemExit) as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

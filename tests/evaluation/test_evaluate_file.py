@@ -1,5 +1,6 @@
 """`madrl evaluate FILE`: responses that belong to no run, and the mistakes that a user's file can hold."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -115,3 +116,15 @@ def test_when_the_figure_cannot_be_written_there_are_no_numbers_either(
     assert evaluate(path) == 2
     assert "base.evaluation.png: it is not a regular file, name another" in capsys.readouterr().err
     assert {file.name for file in tmp_path.iterdir()} == {"base.jsonl", "base.evaluation.png"}
+
+
+def test_responses_from_a_pipe_are_scored_into_the_folder_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = "".join(json.dumps({"group": "p", "category": c, "correct": 1}) + "\n" for c in ("a", "b", "a"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
+    evaluate = ["evaluate", "-", "--categories", "a,b", "--target", "uniform"]
+    assert main(evaluate) == 2
+    assert "name a folder with -o" in capsys.readouterr().err
+    assert main([*evaluate, "-o", str(tmp_path / "out")]) == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"stdin.metrics.json", "stdin.evaluation.png"}
