@@ -60,14 +60,15 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     for files in (config.data.train_files, config.data.val_files):
         for path in [files] if isinstance(files, str) else files:
             check_parquet(path)
-    check_prompt_lengths(config)
     run = RunFolder(config.paths.run)
     total = int(config.trainer.total_training_steps)
+    if run.checkpoint_step() < total:  # before the folder is claimed with a config that has to change
+        check_ready(config.madrl.verifier, list(config.madrl.categories))
+        check_prompt_lengths(config)
     with locked(run.lock, f"{run.root} is being trained by another process: wait for it, or stop it first"):
         _claim(run, config)
         facts = _read_facts(run)
         if run.checkpoint_step() < total:
-            check_ready(config.madrl.verifier, list(config.madrl.categories))
             with _attempt(run, facts, overrides) as number:
                 metrics = run.attempt_metrics(number)
                 with progress_of(metrics, total, _messages(run, config)) as show:

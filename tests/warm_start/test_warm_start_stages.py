@@ -143,7 +143,7 @@ def _contents(run: Path) -> dict[str, bytes]:
 def test_a_folder_of_another_warm_start_is_refused(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     assert stage.call() == 0
     assert stage.call("warm_start.epochs=5") == 2
-    assert "holds a warm start with warm_start.epochs=4, not 5: give this one another folder" in capsys.readouterr().err
+    assert "holds a warm start with warm_start.epochs=4, not 5: go on with it as it was" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
