@@ -208,11 +208,12 @@ def _check_machine(recipe: Recipe, dry_run: bool) -> None:
     """Raises MadrlError where the recipe's stages could not run, before the first of them does."""
     if recipe.profile == "tiny" and os.environ.get("STACK") == "gpu":
         raise MadrlError("PROFILE=tiny runs on the CPU's stack, and this is STACK=gpu: call it with STACK=cpu")
-    start = recipe.warm_start.run
-    needed = recipe.starts_from_warm_start and not (start / "model").exists()
-    if needed and not dry_run and shutil.which("nvidia-smi") is None:
+    if dry_run or not recipe.starts_from_warm_start or shutil.which("nvidia-smi"):
+        return
+    model = recipe.warm_start.run / "model"
+    if not model.exists():
         raise MadrlError(
-            f"{start}/model, which the recipe starts from, is not there, and there are no GPUs here to make it: call "
+            f"{model}, which the recipe starts from, is not there, and there are no GPUs here to make it: call "
             f"bash recipes/{recipe.task}_warm_start.sh on a node that has some and sees that folder, or set MODEL="
         )
 
