@@ -20,8 +20,8 @@ from sources import TEST, TRAIN, Record, open_parts
 from splits import Dropped, Problem, split_problems
 
 from madrl.errors import MadrlError
+from madrl.grading.math_answers.answer_text import gsm8k_answer
 from madrl.prompts import math_prompt
-from madrl.verifiers.answer_text import gsm8k_answer
 
 NAME = "gsm8k"
 HUB, CONFIG = "openai/gsm8k", "main"

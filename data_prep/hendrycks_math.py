@@ -20,8 +20,8 @@ from save_folder import filling
 from sources import TEST, TRAIN, Record, open_parts
 from splits import Dropped, Problem, split_problems
 
+from madrl.grading.math_answers.answer_text import last_boxed
 from madrl.prompts import math_prompt
-from madrl.verifiers.answer_text import last_boxed
 
 NAME = "math"
 HUB = "EleutherAI/hendrycks_math"

@@ -18,9 +18,9 @@ from splits import Dropped
 
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
+from madrl.grading.programs.program import URLS_VARIABLE, default_client, sandbox_urls
+from madrl.grading.verifiers import Verifier, load_verifier
 from madrl.rollout import Rollout, Verdict, Verification
-from madrl.verifiers import Verifier, load_verifier
-from madrl.verifiers.program import URLS_VARIABLE, default_client, sandbox_urls
 
 MAX_SOLUTIONS = 3
 """Of a problem, tried one after the other until one is accepted."""
@@ -108,7 +108,7 @@ class _Check:
     async def rejected(self, candidates: Sequence[Candidate]) -> dict[str, Dropped]:
         """As rejected_programs."""
         drops: dict[str, Dropped] = {}
-        with progress_bar("judging reference solutions", len(candidates)) as advance:
+        with progress_bar("grading reference solutions", len(candidates)) as advance:
 
             async def check(candidate: Candidate) -> None:
                 async with self.turns:
@@ -147,14 +147,14 @@ class _Check:
         return Dropped(
             candidate.origin,
             candidate.source_split,
-            "reference_unjudged" if any("unjudged" in reason for reason in tried) else "reference_rejected",
+            "reference_ungraded" if any("ungraded" in reason for reason in tried) else "reference_rejected",
             f"{candidate.name}: {'; '.join(tried)}",
         )
 
     def _remember(self, key: str, verification: Verification) -> str:
-        """Why the program was not accepted, or "". What could not be judged is tried again next time."""
-        if verification.verdict is Verdict.UNJUDGED:
-            return f"unjudged ({verification.reason})"
+        """Why the program was not accepted, or "". What could not be graded is tried again next time."""
+        if verification.verdict is Verdict.UNGRADED:
+            return f"ungraded ({verification.reason})"
         rejected = "" if verification.verdict is Verdict.CORRECT else verification.reason or "incorrect"
         self.file.write(json.dumps({"program": key, "rejected": rejected}) + "\n")
         self.file.flush()

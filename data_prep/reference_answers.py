@@ -7,8 +7,8 @@ from command_line import progress_bar
 from splits import Dropped, Problem
 
 from madrl.errors import MadrlError
+from madrl.grading.verifiers import load_verifier
 from madrl.rollout import Rollout, Verdict
-from madrl.verifiers import load_verifier
 
 AT_A_TIME = 64
 """Answers in the verifier's hands: enough for all its workers, too few to fill its queue."""
@@ -16,7 +16,7 @@ AT_A_TIME = 64
 
 def rejected_references(problems: Sequence[Problem]) -> dict[str, Dropped]:
     """Origin -> the drop, of every problem whose reference, boxed as a model would write it, is not CORRECT. Raises
-    MadrlError when one cannot be judged here and now, which says nothing about the problem."""
+    MadrlError when one cannot be graded here and now, which says nothing about the problem."""
     return asyncio.run(_rejected_references(problems))
 
 
@@ -30,9 +30,9 @@ async def _rejected_references(problems: Sequence[Problem]) -> dict[str, Dropped
             async with turns:
                 response = f"The answer is \\boxed{{{problem.ground_truth}}}."
                 verification = await verify(Rollout(response, problem.ground_truth))
-            if verification.verdict is Verdict.UNJUDGED and verification.reason != "bad_reference":
+            if verification.verdict is Verdict.UNGRADED and verification.reason != "bad_reference":
                 raise MadrlError(
-                    f"{problem.origin}: the reference {problem.ground_truth!r} could not be judged: "
+                    f"{problem.origin}: the reference {problem.ground_truth!r} could not be graded: "
                     f"{verification.reason}. Run this again, with more memory or fewer other processes"
                 )
             if verification.verdict is not Verdict.CORRECT:

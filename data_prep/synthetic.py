@@ -21,9 +21,9 @@ from command_line import DEFAULT_SEED, Parser, run
 from save_folder import MANIFEST, write_manifest
 
 from madrl import __version__
-from madrl.classifiers.choice import CHOICE_CATEGORIES, alphabetical, choice_ground_truth
 from madrl.errors import MadrlError
 from madrl.files import sha256_of
+from madrl.grading.choice import CHOICE_CATEGORIES, alphabetical, choice_ground_truth
 from madrl.prompts import CHOICE_QUESTIONS, choice_prompt
 from madrl.schema import Row, make_row, write_parquet
 

@@ -5,7 +5,7 @@ is cleared at a second limit on the healthy side of the first, so that it does n
 
     starved_categories   a wanted category has less than a quarter of its target share
     collapsed_groups     too many prompts have all on-support responses in one category: no distributional signal
-    unjudged             too many responses without a verdict, a quarter of what stops the run
+    ungraded             too many responses without a verdict, a quarter of what stops the run
     equal_rewards        nearly all groups earn one and the same reward: GRPO's advantages are all zero
     off_support          too many responses are in no category: the shares and the JSD are of the few that are left
     truncated            too many responses are cut at the length limit, which cuts some categories more than others
@@ -44,8 +44,8 @@ COLLAPSED_ERRORS = 5
 """The window is longer where the target itself gives many such groups: the limit is then as many standard errors above
 their rate on target."""
 
-UNJUDGED_PART = 0.25
-"""Raised above this part of ``max_unjudged_rate``."""
+UNGRADED_PART = 0.25
+"""Raised above this part of ``max_ungraded_rate``."""
 
 EQUAL_REWARD_RATE = 0.9
 """Raised when more than this share of the groups move nothing."""
@@ -59,7 +59,7 @@ TRUNCATED_RATE = 0.1
 CLEARED = 2 / 3
 """A rate's alarm is cleared at this part of its limit, a share's at the inverse of it."""
 
-ALARMS = ("starved_categories", "collapsed_groups", "unjudged", "equal_rewards", "off_support", "truncated")
+ALARMS = ("starved_categories", "collapsed_groups", "ungraded", "equal_rewards", "off_support", "truncated")
 
 Metrics = Mapping[str, float]
 
@@ -129,7 +129,7 @@ def gauges_of(settings: Settings, prompts: int, group_size: int) -> tuple[Gauge,
             cleared_at=collapsed.on_target + CLEARED * (collapsed.rate - collapsed.on_target),
             window=max(WINDOW, math.ceil(collapsed.groups / prompts)),
         ),
-        _rate("unjudged", _without_verdict, UNJUDGED_PART * settings.max_unjudged_rate),
+        _rate("ungraded", _without_verdict, UNGRADED_PART * settings.max_ungraded_rate),
         _rate("equal_rewards", _metric("mad/equal_reward_group_rate"), EQUAL_REWARD_RATE),
         _rate("off_support", _metric("mad/off_support_rate"), OFF_SUPPORT_RATE),
         _rate("truncated", _metric("mad/truncated_rate"), TRUNCATED_RATE),
@@ -141,9 +141,9 @@ def _metric(name: str) -> Callable[[Metrics], float | None]:
 
 
 def _without_verdict(metrics: Metrics) -> float | None:
-    """The share of responses that are unjudged or never came back, as ``max_unjudged_rate`` counts them."""
-    unjudged, failed = metrics.get("mad/unjudged_rate"), metrics.get("mad/failed_session_rate")
-    return None if unjudged is None or failed is None else failed + (1.0 - failed) * unjudged
+    """The share of responses that are ungraded or never came back, as ``max_ungraded_rate`` counts them."""
+    ungraded, failed = metrics.get("mad/ungraded_rate"), metrics.get("mad/failed_session_rate")
+    return None if ungraded is None or failed is None else failed + (1.0 - failed) * ungraded
 
 
 def _rate(alarm: str, read: Callable[[Metrics], float | None], limit: float) -> Gauge:

@@ -22,8 +22,8 @@ from madrl import __version__
 from madrl.errors import MadrlError
 
 if TYPE_CHECKING:
-    from madrl.generation.generate import Done
-    from madrl.judge_file import Judged
+    from madrl.grading.grade_file import Graded
+    from madrl.sampling.generate import Done
 
 
 MAX_COUNTED_CATEGORIES = 1_000_000
@@ -86,29 +86,29 @@ def _rescore(args: argparse.Namespace) -> None:
 
 
 def _classify_options(parser: argparse.ArgumentParser) -> None:
-    from madrl.classifiers import CLASSIFIERS
+    from madrl.grading.classifiers import CLASSIFIERS
 
     parser.add_argument("classifier", metavar="CLASSIFIER", help=f"{', '.join(CLASSIFIERS)}, or pkg.module:name")
     _add_response_files(parser, "one response per line: response", "category, null when off-support")
 
 
 def _classify(args: argparse.Namespace) -> None:
-    from madrl.judge_file import classify_file
+    from madrl.grading.grade_file import classify_file
 
-    _print_judged(classify_file(args.input, args.output, args.classifier), "classified", args.output)
+    _print_graded(classify_file(args.input, args.output, args.classifier), "classified", args.output)
 
 
 def _verify_options(parser: argparse.ArgumentParser) -> None:
-    from madrl.verifiers import VERIFIERS
+    from madrl.grading.verifiers import VERIFIERS
 
     parser.add_argument("verifier", metavar="VERIFIER", help=f"{', '.join(VERIFIERS)}, or pkg.module:name")
     _add_response_files(parser, "one response per line: response, ground_truth", "verdict, answer and reason")
 
 
 def _verify(args: argparse.Namespace) -> None:
-    from madrl.judge_file import verify_file
+    from madrl.grading.grade_file import verify_file
 
-    _print_judged(verify_file(args.input, args.output, args.verifier), "verified", args.output)
+    _print_graded(verify_file(args.input, args.output, args.verifier), "verified", args.output)
 
 
 def _add_response_files(parser: argparse.ArgumentParser, needs: str, gains: str) -> None:
@@ -117,12 +117,12 @@ def _add_response_files(parser: argparse.ArgumentParser, needs: str, gains: str)
     parser.add_argument("-o", "--output", metavar="OUT.jsonl", required=True, help=gets)
 
 
-def _print_judged(judged: "Judged", done: str, output: str) -> None:
-    total = judged.counts.total()
-    resumed = f" ({judged.resumed} of them by an earlier call)" if judged.resumed else ""
+def _print_graded(graded: "Graded", done: str, output: str) -> None:
+    total = graded.counts.total()
+    resumed = f" ({graded.resumed} of them by an earlier call)" if graded.resumed else ""
     said = _beside(output)
     print(f"responses {done}: {total}{resumed}, written to {output}", file=said)
-    for name, count in judged.counts.most_common():
+    for name, count in graded.counts.most_common():
         print(f"  {name or 'off-support':16} {count:8}  {count / total:6.1%}", file=said)
 
 
@@ -227,7 +227,7 @@ def _holdout_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _holdout(args: argparse.Namespace) -> None:
-    from madrl.generation.holdout import sample_holdout
+    from madrl.sampling.holdout import sample_holdout
 
     _print_generated(sample_holdout(args.run))
 
@@ -326,14 +326,14 @@ def _miniature(args: argparse.Namespace) -> None:
 
 
 def _generate_options(parser: argparse.ArgumentParser) -> None:
-    from madrl.classifiers import CLASSIFIERS
-    from madrl.generation.generate import Sampling
+    from madrl.grading.classifiers import CLASSIFIERS
+    from madrl.grading.verifiers import VERIFIERS
     from madrl.prompts import NAMINGS
-    from madrl.verifiers import VERIFIERS
+    from madrl.sampling.generate import Sampling
 
     parser.add_argument("--model", required=True, help="a folder, or a name on the Hugging Face hub")
     parser.add_argument("--data", metavar="ROWS.parquet", required=True, help="prompts in veRL's columns")
-    parser.add_argument("-o", "--output", metavar="OUT.jsonl", required=True, help="gets one judged response a line")
+    parser.add_argument("-o", "--output", metavar="OUT.jsonl", required=True, help="gets one graded response a line")
     parser.add_argument("--classifier", required=True, help=f"{', '.join(CLASSIFIERS)}, or pkg.module:name")
     parser.add_argument("--verifier", required=True, help=f"{', '.join(VERIFIERS)}, or pkg.module:name")
     parser.add_argument("--categories", metavar="A,B,C", required=True, help="the declared categories, in order")
@@ -360,18 +360,18 @@ def _generate_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _generate(args: argparse.Namespace) -> None:
-    from madrl.generation.generate import Sampling, generate_file
-    from madrl.generation.judging import JudgeSpec
+    from madrl.sampling.generate import Sampling, generate_file
+    from madrl.sampling.grading import GraderSpec
 
     template = _json_object(args.chat_template, "chat template", '{"enable_thinking": false}')
     sampling = Sampling(args.model, args.temperature, args.max_response_tokens, args.seed, template)
-    judge = JudgeSpec(args.classifier, args.verifier, _category_names(args.categories))
+    grader = GraderSpec(args.classifier, args.verifier, _category_names(args.categories))
     _print_generated(
         generate_file(
             Path(args.data),
             Path(args.output),
             sampling,
-            judge,
+            grader,
             args.samples,
             args.ask_category,
             args.tensor_parallel_size,
@@ -387,11 +387,11 @@ def _print_generated(done: "Done") -> None:
     print(f"responses: {total}{resumed}, written to {done.out}")
     for name in (*done.categories, None):
         of_it = [line["correct"] for line in done.lines if line["category"] == name]
-        accuracy = pass_at_1(of_it)  # of those that were judged
+        accuracy = pass_at_1(of_it)  # of those that were graded
         right = "" if accuracy is None else f"  correct {accuracy:6.1%}"
         print(f"  {name or 'off-support':16} {len(of_it):8}  {len(of_it) / total:6.1%}{right}")
     for what, count in (
-        ("unjudged", sum(line["correct"] is None for line in done.lines)),
+        ("ungraded", sum(line["correct"] is None for line in done.lines)),
         ("cut off", sum(line["finish_reason"] == "length" for line in done.lines)),
     ):
         if count:

@@ -100,8 +100,8 @@ def _plugins() -> list[Check]:
 def _sandbox() -> list[Check]:
     """Each replica of the service that judges programs. Only tasks with programs need one, so none is no failure,
     unless MADRL_SANDBOX_URLS promises it; nor is a language that another replica has."""
-    from madrl.verifiers.program import URLS_VARIABLE, sandbox_urls
-    from madrl.verifiers.sandbox_health import START, health_of
+    from madrl.grading.programs.program import URLS_VARIABLE, sandbox_urls
+    from madrl.grading.programs.sandbox_health import START, health_of
 
     found = health_of(sandbox_urls())
     served = {language for health in found for language in health.served}

@@ -1,4 +1,4 @@
-"""Whether a run can be steered at all, judged on what the model that it starts from samples, before the first update.
+"""Whether a run can be steered at all, graded on what the model that it starts from samples, before the first update.
 
 A group that is all in one category has a constant distributional reward, and a category that is never sampled earns
 nothing: such a run trains for days and cannot move. ``madrl.launch_check`` says whether it stops or goes on.

@@ -105,7 +105,7 @@ class Recipe:
         return self.task in SYNTHETIC_TASKS
 
     @property
-    def judges_programs(self) -> bool:
+    def runs_programs(self) -> bool:
         """Whether its responses are programs that a sandbox judges."""
         own = [value for key, _, value in (o.partition("=") for o in self.overrides) if key == "madrl.verifier"]
         return (own[-1] if own else TASK_VERIFIER.get(self.task)) == CODE

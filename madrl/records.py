@@ -6,7 +6,7 @@
     row        whole number: ``extra_info.index`` of the data row that was asked
     response   text
     category   text, or null for off-support
-    correct    number from 0 to 1, true, false, or null for unjudged
+    correct    number from 0 to 1, true, false, or null for ungraded
 
 A command names the keys that it needs; any other key is kept as it is. veRL's own dumps (RUN/validation, RUN/rollouts)
 have names of their own and are translated when they are read.
@@ -28,7 +28,7 @@ from madrl.rollout import is_correctness
 
 Record = dict[str, Any]
 
-JUDGED = ("group", "category", "correct")
+GRADED = ("group", "category", "correct")
 """What a response needs to be counted or rewarded."""
 
 NEEDED_FOR = {
@@ -100,7 +100,7 @@ def read(
         raise MadrlError(f"{source} holds no responses: write one JSON object per line")
 
 
-def read_judged(source: "Source", categories: Sequence[str]) -> list[Record]:
+def read_graded(source: "Source", categories: Sequence[str]) -> list[Record]:
     """The records of a file whose responses are to be counted or rewarded, each with its ``session`` and ``turn``.
 
     Lines of a group that name no session are numbered as they come; a turn that is not named is 0. Raises what ``read``
@@ -125,7 +125,7 @@ def read_judged(source: "Source", categories: Sequence[str]) -> list[Record]:
             )
         seen.add(response)
 
-    return list(read(source, JUDGED, ("session", "turn"), check))
+    return list(read(source, GRADED, ("session", "turn"), check))
 
 
 def name_of(record: Mapping[str, Any]) -> Name:
@@ -334,7 +334,7 @@ KINDS = {
     "category": Kind(lambda v: v is None or isinstance(v, str), "text: use a declared name, or null for off-support"),
     "correct": Kind(
         is_correctness,
-        "a verdict: use true, false, a number from 0 to 1, or null for unjudged",
+        "a verdict: use true, false, a number from 0 to 1, or null for ungraded",
     ),
 }
 """Key -> what its values must be. A key that is not here may hold anything."""

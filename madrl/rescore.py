@@ -17,7 +17,7 @@ from madrl.records import (
     destination_of,
     groups,
     line_of,
-    read_judged,
+    read_graded,
     session_of,
     source_of,
     write,
@@ -58,7 +58,7 @@ def rescore_file(
     """
     config.check_target(target)
     source, destination = source_of(in_path), destination_of(out_path)
-    records = read_judged(source, categories)
+    records = read_graded(source, categories)
     found = groups(records)
     check_groups(found, source)
     earned = {}

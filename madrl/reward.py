@@ -138,11 +138,11 @@ def score_group(
 
     Args:
         indices: category of each response, shape (G,), OFF_SUPPORT where it has none (``category_indices``).
-        correct: correctness of each response, in [0, 1]; None means unjudged.
+        correct: correctness of each response, in [0, 1]; None means ungraded.
         target: p*, shape (K,), unsmoothed; ``config.check_target`` holds for it.
         config: the reward's form and parameters.
 
-    An unjudged response takes the mean correctness of the judged ones in its group, 0 when none was judged. When
+    An ungraded response takes the mean correctness of the graded ones in its group, 0 when none was graded. When
     every response earns the same, the rewards are rounded to an exactly representable number (EXACT_REWARD_STEP).
     Whatever the form, a group in one category, or with nothing on-support, is taught nothing about the distribution:
     its distributional terms are all equal, and what is left is correctness.
@@ -200,9 +200,9 @@ def _gapo_reward(indices: NDArray[np.int64], n_categories: int) -> NDArray[np.fl
 
 
 def _correctness(correct: Sequence[float | None]) -> NDArray[np.float64]:
-    """The correctness of each response; the judged responses' mean where it is None."""
+    """The correctness of each response; the graded responses' mean where it is None."""
     values = np.array([np.nan if c is None else float(c) for c in correct])
-    unjudged = np.isnan(values)
-    if unjudged.any():
-        values[unjudged] = 0.0 if unjudged.all() else values[~unjudged].mean()
+    ungraded = np.isnan(values)
+    if ungraded.any():
+        values[ungraded] = 0.0 if ungraded.all() else values[~ungraded].mean()
     return values

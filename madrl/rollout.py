@@ -1,6 +1,6 @@
 """The records that the rest of the package passes on: what was asked, what came back, what it earned.
 
-A response's correctness is a number in [0, 1], or None when it is unjudged, from the verifier to the reports.
+A response's correctness is a number in [0, 1], or None when it is ungraded, from the verifier to the reports.
 """
 
 from collections.abc import Mapping
@@ -17,26 +17,26 @@ class Verdict(StrEnum):
     """A response's correctness in a word.
 
     What the response causes (a hang, a flood, an answer that crashes the parser) is INCORRECT; what we cause (an
-    outage, a lost worker, a bad reference) is UNJUDGED, and never scores as wrong.
+    outage, a lost worker, a bad reference) is UNGRADED, and never scores as wrong.
     """
 
     CORRECT = "correct"
     PARTIAL = "partial"
     INCORRECT = "incorrect"
-    UNJUDGED = "unjudged"
+    UNGRADED = "ungraded"
 
     @classmethod
     def of(cls, correctness: float | None) -> "Verdict":
-        """CORRECT for 1, INCORRECT for 0, PARTIAL for what lies between, UNJUDGED for None."""
+        """CORRECT for 1, INCORRECT for 0, PARTIAL for what lies between, UNGRADED for None."""
         if correctness is None:
-            return cls.UNJUDGED
+            return cls.UNGRADED
         if correctness in (0, 1):
             return cls.CORRECT if correctness else cls.INCORRECT
         return cls.PARTIAL
 
 
 def is_correctness(value: object) -> bool:
-    """Whether ``value`` is a response's correctness: a number in [0, 1], true or false, or None for unjudged."""
+    """Whether ``value`` is a response's correctness: a number in [0, 1], true or false, or None for ungraded."""
     return value is None or (isinstance(value, Real | np.bool_) and 0 <= float(value) <= 1)
 
 
@@ -61,7 +61,7 @@ class Verification(NamedTuple):
     """What a verifier says of one response, with the answer it took from it and why it decided so."""
 
     correctness: float | None
-    """In [0, 1]: 1 is correct, 0 incorrect, and what lies between counts in part. None: unjudged."""
+    """In [0, 1]: 1 is correct, 0 incorrect, and what lies between counts in part. None: ungraded."""
     answer: str | None = None
     reason: str = ""
     extra: Mapping[str, Any] = {}
@@ -73,18 +73,18 @@ class Verification(NamedTuple):
         return Verdict.of(self.correctness)
 
 
-class Judgment(NamedTuple):
+class Grade(NamedTuple):
     """Everything the group reward needs to know of one response."""
 
     category: str | None
     correctness: float | None
-    """In [0, 1]; None: unjudged."""
+    """In [0, 1]; None: ungraded."""
     answer: str | None = None
     reason: str = ""
     extra: Mapping[str, Any] = {}
     """What else the verifier found."""
     queued: int = 0
-    """Responses, this one included, that its reward worker was judging when it came."""
+    """Responses, this one included, that its reward worker was grading when it came."""
 
     @property
     def verdict(self) -> Verdict:
@@ -99,7 +99,7 @@ class GroupScore:
     reward: NDArray[np.float64]
     """What GRPO sees."""
     correctness: NDArray[np.float64]
-    """In [0, 1]; the group's mean correctness where the response is unjudged."""
+    """In [0, 1]; the group's mean correctness where the response is ungraded."""
     divergence_reward: NDArray[np.float64]
     """The distributional term of paper Table 1, at the response's own category."""
     frequency: NDArray[np.float64]

@@ -70,7 +70,7 @@ class Stage(NamedTuple):
     """What other recipes use as well: they take turns to make it."""
     done: Path | None = None
     """A path whose existence says that the stage has been done; None: the command finds out itself, quickly."""
-    judges_programs: bool = False
+    runs_programs: bool = False
     """Whether it needs a sandbox."""
 
 
@@ -89,15 +89,15 @@ def stages_of(recipe: Recipe) -> list[Stage]:
         reward = "GAPO's reward"
     elif recipe.is_synthetic:
         reward = f"the {recipe.divergence} reward alone (no option is wrong), towards target {recipe.target}"
-    judges = recipe.judges_programs
+    judges = recipe.runs_programs
     train = madrl_command("train", *recipe.hydra_overrides())
     stages.append(
-        Stage("train", f"GRPO with {reward}, from {recipe.initial_model}, to {run}", train, judges_programs=judges)
+        Stage("train", f"GRPO with {reward}, from {recipe.initial_model}, to {run}", train, runs_programs=judges)
     )
     if not (recipe.profile == "tiny" and recipe.is_synthetic):
         holdout = madrl_command("holdout", str(run))
         stages.append(
-            Stage("holdout", "sampling the holdout split with the last checkpoint", holdout, judges_programs=judges)
+            Stage("holdout", "sampling the holdout split with the last checkpoint", holdout, runs_programs=judges)
         )
     return [*stages, Stage("evaluate", "scores, figure and summary", madrl_command("evaluate", str(run)))]
 
@@ -123,9 +123,9 @@ def _warm_start_stage(recipe: Recipe) -> Stage:
         f"from {recipe.initial_model}: sampling by category, finetuning, selection by coverage, to {recipe.run}/model"
     )
     command = madrl_command("warm-start", *recipe.hydra_overrides())
-    judges = recipe.judges_programs
+    judges = recipe.runs_programs
     done = recipe.run / "model"
-    return Stage(WARM_START, description, command, makes=recipe.run, done=done, judges_programs=judges)
+    return Stage(WARM_START, description, command, makes=recipe.run, done=done, runs_programs=judges)
 
 
 def _data_stage(recipe: Recipe) -> Stage:
@@ -142,7 +142,7 @@ def _data_stage(recipe: Recipe) -> Stage:
     command = _script(DATA_SCRIPTS[task], *save, *dataset)
     manifest = data / "manifest.json"
     judges = task == "code_contests"
-    return Stage("data", f"{task}: problems to {data}", command, makes=data, done=manifest, judges_programs=judges)
+    return Stage("data", f"{task}: problems to {data}", command, makes=data, done=manifest, runs_programs=judges)
 
 
 def madrl_command(*arguments: str) -> list[str]:
@@ -172,7 +172,7 @@ def run(recipe: Recipe, dry_run: bool = False) -> None:
             return
         where = f"the rewards of responses written by hand, to rows of {recipe.data}"
         rehearsal = Stage("rehearsal", where, madrl_command("rehearse", *recipe.hydra_overrides()))
-        stages = [stages[0], rehearsal._replace(judges_programs=recipe.judges_programs)]
+        stages = [stages[0], rehearsal._replace(runs_programs=recipe.runs_programs)]
     if recipe.profile == "tiny":
         print(
             f"PROFILE=tiny: a miniature stand-in for {recipe.task}, on problems and with a model made here; not the "
@@ -246,7 +246,7 @@ def run_stages(stages: Sequence[Stage], folder: Path, reachable: bool = True) ->
             if stage.done is not None and stage.done.exists():
                 print(f"[{stage.name}] done already: {stage.done}", flush=True)
                 continue
-            if stage.judges_programs and SANDBOX_VARIABLE not in environment:
+            if stage.runs_programs and SANDBOX_VARIABLE not in environment:
                 with _timed("sandbox", f"the judge of programs; log: {folder}/sandbox.log", times):
                     environment[SANDBOX_VARIABLE] = services.enter_context(sandbox_urls(folder, reachable))
             with _timed(stage.name, stage.description, times), _in_turn(stage):
@@ -320,7 +320,7 @@ def sandbox_urls(folder: Path, reachable: bool = True) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    # When the run ends nobody waits for what is still being judged.
+    # When the run ends nobody waits for what is still being graded.
     command = [sys.executable, "-m", "sandbox", "--host", "127.0.0.1", "--port", str(port), "--drain-s", "5"]
     with log.open("ab") as output:
         service = subprocess.Popen(

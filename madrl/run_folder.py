@@ -6,10 +6,10 @@ RUN/train.log               veRL's own output, all attempts
 RUN/metrics/attempt-N.jsonl the training metrics of attempt N (veRL's file logger overwrites, so each has its own)
 RUN/tensorboard/            the same for TensorBoard
 RUN/rollouts/S.jsonl        step S's prompts and responses (veRL; its uid is our {group}_{session}_{turn})
-RUN/scores/S.jsonl          step S's categories, verdicts and rewards, by the same names (madrl.trainer.sampler)
+RUN/scores/S.jsonl          step S's categories, verdicts and rewards, by the same names (madrl.trainer.replay_buffer)
 RUN/launch_check.txt        what is wrong with the first batch of a run that goes on all the same (madrl.launch_check)
 RUN/validation/S.jsonl      validation responses at step S with their scores
-RUN/holdout/S.jsonl         responses to the holdout split with the checkpoint of step S (madrl.generation.holdout)
+RUN/holdout/S.jsonl         responses to the holdout split with the checkpoint of step S (madrl.sampling.holdout)
 RUN/checkpoints/            veRL's checkpoints; global_step_S/actor/huggingface is a model that loads anywhere (with
                             LoRA: huggingface_merged, which madrl holdout makes)
 RUN/metrics.json            what `madrl evaluate RUN` found

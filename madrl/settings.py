@@ -24,7 +24,7 @@ class Settings:
     classifier: str
     verifier: str
     reward: RewardConfig
-    max_unjudged_rate: float
+    max_ungraded_rate: float
     launch_check: str
     """One of LAUNCH_CHECKS: what becomes of a run whose first batch cannot steer (``madrl.launch_check``)."""
 
@@ -39,9 +39,9 @@ class Settings:
         if not isinstance(node["categories"], list | tuple):
             raise MadrlError(f"madrl.categories={node['categories']!r} is not a list: write madrl.categories=[a,b,c]")
         categories = check_categories(node["categories"])
-        rate = node["max_unjudged_rate"]
+        rate = node["max_ungraded_rate"]
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0.0 <= rate <= 1.0:
-            raise MadrlError(f"madrl.max_unjudged_rate={rate!r} is not a number in [0, 1]")
+            raise MadrlError(f"madrl.max_ungraded_rate={rate!r} is not a number in [0, 1]")
         if node["launch_check"] not in LAUNCH_CHECKS:
             raise MadrlError(f"madrl.launch_check={node['launch_check']!r} is not one of {list(LAUNCH_CHECKS)}")
         target = resolve_target(node["target"], categories)
@@ -53,7 +53,7 @@ class Settings:
             classifier=str(node["classifier"]),
             verifier=str(node["verifier"]),
             reward=reward,
-            max_unjudged_rate=float(rate),
+            max_ungraded_rate=float(rate),
             launch_check=str(node["launch_check"]),
         )
 

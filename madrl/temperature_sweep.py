@@ -22,10 +22,10 @@ from typing import Any
 import yaml
 
 from madrl.errors import MadrlError
+from madrl.grading.verifiers import COMPUTE_SCORE
 from madrl.recipe import Recipe
 from madrl.run import Stage, madrl_command, resolved_config, run_stages
 from madrl.run_folder import RunFolder
-from madrl.verifiers import COMPUTE_SCORE
 
 TEMPERATURES = "0.6 0.8 1.0 1.2 1.4"
 
@@ -39,7 +39,7 @@ def sweep(source: str, variables: Mapping[str, str]) -> None:
     if run.config.exists():
         from omegaconf import OmegaConf
 
-        from madrl.generation.trained_model import trained_model
+        from madrl.sampling.trained_model import trained_model
 
         settings = OmegaConf.load(run.config)
         config: Any = OmegaConf.to_container(settings)
@@ -81,6 +81,6 @@ def _stages(config: Mapping[str, Any], model: str, responses: Path, temperature:
     evaluate = madrl_command("evaluate", str(responses), "--categories", categories, "--target", target)
     judges = own["verifier"] == "code"
     return [
-        Stage(f"temperature {temperature}", f"{model}, to {responses}", generate, judges_programs=judges),
+        Stage(f"temperature {temperature}", f"{model}, to {responses}", generate, runs_programs=judges),
         Stage("evaluate", f"scores of {responses}", evaluate),
     ]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from madrl.generation.engine import Generated, Prompted
-from madrl.generation.generate import Responses
-from madrl.generation.requests import Request
+from madrl.sampling.engine import Generated, Prompted
+from madrl.sampling.generate import Responses
+from madrl.sampling.requests import Request
 from madrl.schema import make_row, write_parquet
 
 Reply = Callable[[Request], Generated]

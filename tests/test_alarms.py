@@ -20,7 +20,7 @@ def settings(target: Any = "uniform", **changes: Any) -> Settings:
         "classifier": "language",
         "verifier": "math",
         "reward": {"divergence": "rkl", "form": "additive", "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001},
-        "max_unjudged_rate": 0.2,
+        "max_ungraded_rate": 0.2,
         "launch_check": "stop",
     }
     return Settings.from_config(node | changes)
@@ -52,7 +52,7 @@ def on(watched: RunHealth) -> list[tuple[str, str]]:
 def test_the_noise_of_a_policy_on_target_raises_nothing_in_a_thousand_steps(target: Any, off_support: float) -> None:
     rng = np.random.default_rng(0)
     watched = health(target)
-    # 1 % unjudged, 3 % truncated, 8 prompts x 16 responses.
+    # 1 % ungraded, 3 % truncated, 8 prompts x 16 responses.
     chances = np.append((1.0 - off_support) * settings(target).target, off_support)
     for step in range(1, 1001):
         groups = rng.multinomial(16, chances, size=8)
@@ -60,7 +60,7 @@ def test_the_noise_of_a_policy_on_target_raises_nothing_in_a_thousand_steps(targ
         metrics = shares(*(counts[:5] / counts[:5].sum())) | {
             "mad/off_support_rate": counts[OFF_SUPPORT] / 128,
             "mad/single_category_group_rate": float(np.mean((groups[:, :5] > 0).sum(axis=1) == 1)),
-            "mad/unjudged_rate": rng.binomial(128, 0.01) / 128,
+            "mad/ungraded_rate": rng.binomial(128, 0.01) / 128,
             "mad/failed_session_rate": 0.0,
             "mad/equal_reward_group_rate": 0.0,
             "mad/truncated_rate": rng.binomial(128, 0.03) / 128,
@@ -106,20 +106,20 @@ def test_an_alarm_at_its_limit_does_not_flicker() -> None:
 
 def test_one_bad_step_raises_nothing() -> None:
     watched = health()
-    good = {"mad/unjudged_rate": 0.0, "mad/failed_session_rate": 0.0}
+    good = {"mad/ungraded_rate": 0.0, "mad/failed_session_rate": 0.0}
     feed(watched, good, WINDOW)
-    assert feed(watched, good | {"mad/unjudged_rate": 0.2}, 1, start=9) == []  # 0.2 / 8 = 0.025 of 0.05
+    assert feed(watched, good | {"mad/ungraded_rate": 0.2}, 1, start=9) == []  # 0.2 / 8 = 0.025 of 0.05
     assert feed(watched, good, WINDOW, start=10) == []
 
 
 def test_sessions_that_fail_count_as_responses_without_a_verdict() -> None:
     # 0.04 + 0.96 x 0.02 = 0.0592, above a quarter of 0.2; neither is alone.
     watched = health()
-    feed(watched, {"mad/unjudged_rate": 0.02, "mad/failed_session_rate": 0.04}, WINDOW)
-    assert on(watched) == [("unjudged", "")]
+    feed(watched, {"mad/ungraded_rate": 0.02, "mad/failed_session_rate": 0.04}, WINDOW)
+    assert on(watched) == [("ungraded", "")]
     for rates in ((0.02, 0.0), (0.0, 0.04)):
         watched = health()
-        assert feed(watched, dict(zip(("mad/unjudged_rate", "mad/failed_session_rate"), rates, strict=True)), 20) == []
+        assert feed(watched, dict(zip(("mad/ungraded_rate", "mad/failed_session_rate"), rates, strict=True)), 20) == []
 
 
 @pytest.mark.parametrize(

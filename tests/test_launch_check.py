@@ -22,7 +22,7 @@ def settings(target: Any = "uniform", form: str = "additive", **changes: Any) ->
         "classifier": "language",
         "verifier": "math",
         "reward": {"divergence": "rkl", "form": form, "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001},
-        "max_unjudged_rate": 0.2,
+        "max_ungraded_rate": 0.2,
         "launch_check": "stop",
     }
     return Settings.from_config(node | changes)

@@ -54,7 +54,7 @@ def _checker() -> Reader:
 
 
 def _program() -> Reader:
-    from madrl.verifiers import extract
+    from madrl.grading.programs import extract
 
     slow = (
         Attack("Hello there my friend )", " ", "x"),
@@ -68,7 +68,7 @@ def _program() -> Reader:
 
 
 def _marks() -> Reader:
-    from madrl.verifiers import language_marks
+    from madrl.grading.programs import language_marks
 
     found = list(patterns_in(language_marks))
 
@@ -85,7 +85,7 @@ def _marks() -> Reader:
 
 
 def _answer() -> Reader:
-    from madrl.verifiers import answer_text
+    from madrl.grading.math_answers import answer_text
 
     slow = (
         Attack(r"#### \mathbb", " ", "!\nx"),
@@ -99,7 +99,7 @@ def _answer() -> Reader:
 
 
 def _comparison() -> Reader:
-    from madrl.verifiers import answer_words, equivalence, notation, quantities
+    from madrl.grading.math_answers import answer_words, equivalence, notation, quantities
 
     def decide(answer: str) -> None:
         equivalence.decide("(1,2)", answer)
@@ -114,7 +114,7 @@ def _comparison() -> Reader:
 
 
 def _prose() -> Reader:
-    from madrl.classifiers import prose
+    from madrl.grading.languages import prose
 
     prose.MAX_CHARS = LENGTH * 2  # what bounds the time of one response must not be what hides how it grows
     slow = (
@@ -126,7 +126,7 @@ def _prose() -> Reader:
 
 
 def _language() -> Reader:
-    from madrl.classifiers import language, prose
+    from madrl.grading.languages import language, prose
     from madrl.rollout import Rollout
 
     def classify(text: str) -> object:
@@ -139,7 +139,7 @@ def _language() -> Reader:
 
 
 def _choice() -> Reader:
-    from madrl.classifiers import choice
+    from madrl.grading import choice
     from madrl.rollout import Rollout
 
     truth = choice.choice_ground_truth(["a", "aa", "a a", "b", "b a"])

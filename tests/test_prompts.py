@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from madrl.classifiers import language
 from madrl.errors import MadrlError
+from madrl.grading.languages import language
 from madrl.miniature import programs
 from madrl.prompts import (
     CHOICE_QUESTIONS,

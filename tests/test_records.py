@@ -9,7 +9,7 @@ import pytest
 
 from madrl.cli import main
 from madrl.errors import MadrlError
-from madrl.records import check_groups, groups, last_turns, read, read_judged
+from madrl.records import check_groups, groups, last_turns, read, read_graded
 
 OPTIONS = json.dumps(["Arctic", "Atlantic", "Indian", "Pacific", "Southern"])
 RANKS = [f"rank_{i}" for i in range(1, 6)]
@@ -26,7 +26,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def responses(**more: Any) -> list[dict[str, Any]]:
-    """Two prompts of two responses, unjudged, with nothing but the group's name and what a judge needs."""
+    """Two prompts of two responses, ungraded, with nothing but the group's name and what a judge needs."""
     texts = [("p", "Arctic"), ("p", "Pacific"), ("q", "Pacific"), ("q", "nothing")]
     return [{"group": group, "response": text, "ground_truth": OPTIONS, **more} for group, text in texts]
 
@@ -100,7 +100,7 @@ def test_the_rows_with_which_verl_pads_a_batch_are_no_responses(tmp_path: Path) 
 
 def test_a_single_response_is_a_group(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", [{"group": "p", "category": None, "correct": None}])
-    check_groups(groups(read_judged(path, RANKS)), path)
+    check_groups(groups(read_graded(path, RANKS)), path)
 
 
 def test_of_a_session_the_last_turn_counts_wherever_it_stands() -> None:
@@ -124,14 +124,14 @@ def test_splits_with_the_same_names_are_kept_apart(tmp_path: Path) -> None:
     path = write(
         tmp_path / "r.jsonl", [line | {"session": k, "split": s} for k in (0, 1) for s in ("train", "holdout")]
     )
-    assert [len(group) for group in groups(read_judged(path, RANKS))] == [2, 2]
+    assert [len(group) for group in groups(read_graded(path, RANKS))] == [2, 2]
 
 
 def test_any_number_from_0_to_1_is_a_verdict_and_is_kept_as_it_is(tmp_path: Path) -> None:
     verdicts = [0.25, 1, True, None, 0.0]
     lines = [{"group": "p", "category": None, "correct": verdict} for verdict in verdicts]
     path = write(tmp_path / "r.jsonl", lines)
-    assert [record["correct"] for record in read_judged(path, RANKS)] == verdicts
+    assert [record["correct"] for record in read_graded(path, RANKS)] == verdicts
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_two_interleaved_groups_earn_the_rewards_worked_by_hand(tmp_path: Path) 
     )
     rows = _rescore(source, tmp_path / "out.jsonl", RewardConfig("l2", alpha=0.6))
     # p: four responses, q = (2/4, 1/4), so r_div = 1/2 - 1/2 = 0 twice, 1/2 - 1/4 = 1/4, off-support -1; correctness
-    #    1, 0, unjudged (1 + 0 + 0) / 3 = 1/3, 0.  0.6 + 0, 0, 0.6/3 + 0.4/4 = 0.3, -0.4
+    #    1, 0, ungraded (1 + 0 + 0) / 3 = 1/3, 0.  0.6 + 0, 0, 0.6/3 + 0.4/4 = 0.3, -0.4
     # q: two responses, q = (0, 1/2), so r_div = 1/2 - 1/2 = 0 and -1; correctness 1 and 0.  0.6, -0.4
     assert [row["group"] for row in rows] == ["p", "q", "p", "p", "q", "p"]
     np.testing.assert_allclose([row["divergence_reward"] for row in rows], [0, 0, 0, 0.25, -1, -1], atol=1e-15)

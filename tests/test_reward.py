@@ -1,4 +1,4 @@
-"""The whole reward of one group: the four forms, off-support and unjudged responses, degenerate groups."""
+"""The whole reward of one group: the four forms, off-support and ungraded responses, degenerate groups."""
 
 import dataclasses
 from collections.abc import Callable
@@ -258,7 +258,7 @@ def test_a_response_that_is_correct_in_part_earns_its_part(form: str) -> None:
     np.testing.assert_allclose(score.reward - score.reward[2], [scale, 0.25 * scale, 0], atol=1e-12)
 
 
-def test_an_unjudged_response_takes_the_mean_correctness_of_the_judged_ones() -> None:
+def test_an_ungraded_response_takes_the_mean_correctness_of_the_graded_ones() -> None:
     parts = score_group(np.array([0, 0, 1]), [0.75, None, 0.25], uniform(2), RewardConfig("l2", "rlvr"))
     np.testing.assert_allclose(parts.correctness, [0.75, 0.5, 0.25])
 
@@ -268,13 +268,13 @@ def test_an_unjudged_response_takes_the_mean_correctness_of_the_judged_ones() ->
 
 
 @given(group=groups, target=targets, config=configs)
-def test_an_unjudged_response_moves_nobody_s_mean_correctness(
+def test_an_ungraded_response_moves_nobody_s_mean_correctness(
     group: Group, target: NDArray[np.float64], config: RewardConfig
 ) -> None:
     indices, correct = group
-    judged = [verdict for verdict in correct if verdict is not None]
+    graded = [verdict for verdict in correct if verdict is not None]
     correctness = score_group(indices, correct, target, config).correctness
-    assert correctness.mean() == pytest.approx(np.mean(judged) if judged else 0.0, abs=1e-12)
+    assert correctness.mean() == pytest.approx(np.mean(graded) if graded else 0.0, abs=1e-12)
 
 
 @given(group=groups, target=targets, config=configs)
@@ -336,7 +336,7 @@ def test_a_gapo_group_without_two_kinds_of_response_moves_nothing(indices: list[
     np.testing.assert_array_equal(_advantage_summed_in_turn(score.reward), np.zeros(16))
 
 
-def test_a_group_in_which_nothing_was_judged_has_correctness_zero() -> None:
+def test_a_group_in_which_nothing_was_graded_has_correctness_zero() -> None:
     score = score_group(np.array([0, 1]), [None, None], uniform(2), RewardConfig())
     np.testing.assert_array_equal(score.correctness, [0, 0])
 

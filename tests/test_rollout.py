@@ -2,13 +2,13 @@ import math
 
 import pytest
 
-from madrl.rollout import Judgment, Verdict, Verification, is_correctness
+from madrl.rollout import Grade, Verdict, Verification, is_correctness
 
 
 @pytest.mark.parametrize(
     ("correctness", "verdict"),
     [
-        (None, "unjudged"),
+        (None, "ungraded"),
         (0.0, "incorrect"),
         (False, "incorrect"),
         (0.25, "partial"),
@@ -18,7 +18,7 @@ from madrl.rollout import Judgment, Verdict, Verification, is_correctness
 )
 def test_a_verdict_is_the_correctness_in_a_word(correctness: float | None, verdict: str) -> None:
     assert Verdict.of(correctness) == verdict
-    assert Verification(correctness).verdict == Judgment("en", correctness).verdict == verdict
+    assert Verification(correctness).verdict == Grade("en", correctness).verdict == verdict
 
 
 @pytest.mark.parametrize("value", [None, True, False, 0, 1, 0.5])

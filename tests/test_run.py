@@ -118,13 +118,13 @@ def test_names_and_paths_reach_hydra_whatever_they_hold(tmp_path: Path) -> None:
 
 
 def test_a_sandbox_is_for_the_recipes_whose_verifier_needs_one(tmp_path: Path) -> None:
-    def judging(words: str) -> set[str]:
-        return {stage.name for stage in stages_of(recipe(words, tmp_path, MODEL="hub/mine")) if stage.judges_programs}
+    def grading(words: str) -> set[str]:
+        return {stage.name for stage in stages_of(recipe(words, tmp_path, MODEL="hub/mine")) if stage.runs_programs}
 
-    assert judging("code_contests peak rkl") == {"data", "train", "holdout"}
-    assert judging("code_contests peak rkl madrl.verifier=mine:fn") == {"data"}, "its references are programs"
-    assert judging("math peak rkl madrl.verifier=code") == {"train", "holdout"}
-    assert judging("math peak rkl") == set()
+    assert grading("code_contests peak rkl") == {"data", "train", "holdout"}
+    assert grading("code_contests peak rkl madrl.verifier=mine:fn") == {"data"}, "its references are programs"
+    assert grading("math peak rkl madrl.verifier=code") == {"train", "holdout"}
+    assert grading("math peak rkl") == set()
 
 
 def test_what_cannot_run_on_this_machine_is_said_before_the_first_stage(
@@ -234,7 +234,7 @@ def test_a_stage_ends_with_a_recipe_that_is_stopped_or_killed_and_is_done_by_the
 def test_a_sandbox_that_other_nodes_could_not_reach_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SANDBOX_URL", "MADRL_SANDBOX_URLS"):
         monkeypatch.delenv(name, raising=False)
-    stage = Stage("train", "programs", ["false"], judges_programs=True)
+    stage = Stage("train", "programs", ["false"], runs_programs=True)
     with pytest.raises(MadrlError, match="name them in SANDBOX_URL="):
         run_stages([stage], tmp_path, reachable=False)
 
@@ -245,6 +245,6 @@ def test_a_sandbox_that_is_named_is_given_to_the_stages_that_judge(
     monkeypatch.setenv("SANDBOX_URL", "http://node1:8080")
     monkeypatch.delenv("MADRL_SANDBOX_URLS", raising=False)
     write = ["bash", "-c", f'echo "$MADRL_SANDBOX_URLS" >{tmp_path}/told']
-    run_stages([Stage("train", "programs", write, judges_programs=True)], tmp_path / "run")
+    run_stages([Stage("train", "programs", write, runs_programs=True)], tmp_path / "run")
     assert (tmp_path / "told").read_text() == "http://node1:8080\n"
     assert "MADRL_SANDBOX_URLS" not in os.environ

@@ -17,7 +17,7 @@ def node(target: Any, **reward: Any) -> dict[str, Any]:
         "classifier": "language",
         "verifier": "math",
         "reward": REWARD | reward,
-        "max_unjudged_rate": 0.2,
+        "max_ungraded_rate": 0.2,
         "launch_check": "stop",
     }
 

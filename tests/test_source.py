@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "pkg/rules.py": "RULES = 1\n",
         "pkg/deep/__init__.py": "",
         "pkg/deep/plugin.py": "import json\nimport numpy\nfrom .. import rules\nfrom ..far import far\nimport beside\n",
-        "pkg/far.py": "def far():\n    from madrl.verifiers.quantities import parse\n",
+        "pkg/far.py": "def far():\n    from madrl.grading.math_answers.quantities import parse\n",
         "beside.py": "X = 1\n",
         "unrelated.py": "X = 1\n",
     }
@@ -46,7 +46,7 @@ def test_a_plug_in_s_code_is_its_module_and_what_that_imports_of_its_own_and_of_
     found = plugin_modules("pkg.deep.plugin")
     own = {name for name in found if not name.startswith("madrl.")}
     assert own == {"pkg", "pkg.rules", "pkg.deep.plugin", "pkg.far", "beside"}
-    assert "madrl.verifiers.quantities" in found
+    assert "madrl.grading.math_answers.quantities" in found
     before = digest(found)
     (folder / "unrelated.py").write_text("X = 2\n")
     assert digest(plugin_modules("pkg.deep.plugin")) == before

@@ -1,7 +1,7 @@
 """What is reported about a set of sampled responses: distribution fit, validity, accuracy, and the fit's floor.
 
 Covers numbers only: nothing here reads a file or draws a figure. Categories come as indices with OFF_SUPPORT
-(``frequency.category_indices``), correctness as a number in [0, 1] or None for unjudged, one entry per response and in
+(``frequency.category_indices``), correctness as a number in [0, 1] or None for ungraded, one entry per response and in
 any order. A number that does not exist, because there is nothing to count, is None and never 0.
 """
 
@@ -34,19 +34,19 @@ def off_support_rate(indices: NDArray[np.int64]) -> float | None:
     return float(np.mean(indices == OFF_SUPPORT)) if indices.size else None
 
 
-def unjudged_rate(correct: Sequence[float | None]) -> float | None:
+def ungraded_rate(correct: Sequence[float | None]) -> float | None:
     """Share of all responses that no verifier could judge, in [0, 1]; None when there are no responses."""
     return sum(verdict is None for verdict in correct) / len(correct) if len(correct) else None
 
 
 def pass_at_1(correct: Sequence[float | None]) -> float | None:
-    """Probability that one sampled response is correct: the mean over all judged responses, off-support ones included.
+    """Probability that one sampled response is correct: the mean over all graded responses, off-support ones included.
 
-    Where a verifier gives parts, it is the mean correctness. None when nothing was judged. Unjudged responses are left
-    out, not counted as wrong; report ``unjudged_rate`` too.
+    Where a verifier gives parts, it is the mean correctness. None when nothing was graded. Ungraded responses are left
+    out, not counted as wrong; report ``ungraded_rate`` too.
     """
-    judged = [verdict for verdict in correct if verdict is not None]
-    return sum(judged) / len(judged) if judged else None
+    graded = [verdict for verdict in correct if verdict is not None]
+    return sum(graded) / len(graded) if graded else None
 
 
 def jsd_to_target(target: NDArray[np.float64], indices: NDArray[np.int64]) -> float | None:

@@ -22,7 +22,7 @@ from madrl.run_folder import RunFolder
 
 SUMMARY_FIELDS = (
     *("step", "samples", "jsd", "jsd_interval", "floor", "floor_p95", "resolved", "per_prompt"),
-    *("jsd_per_prompt", "off_support", "off_support_interval", "unjudged", "pass@1", "pass@1_interval", "by_category"),
+    *("jsd_per_prompt", "off_support", "off_support_interval", "ungraded", "pass@1", "pass@1_interval", "by_category"),
 )
 
 
@@ -102,7 +102,7 @@ def summarize(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any] |
     seconds: dict[str, float] = defaultdict(float)
     for stage in read_jsonl(run.stages) if run.stages.exists() else []:
         seconds[stage["stage"]] += stage["seconds"]
-    steps = [m for m in run.history().values() if "mad/timing/judge_s" in m and "timing_s/step" in m]
+    steps = [m for m in run.history().values() if "mad/timing/grade_s" in m and "timing_s/step" in m]
     first, last = before_and_after(evaluation, split)
     return {
         "run": evaluation["run"],
@@ -118,13 +118,13 @@ def summarize(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any] |
 def reward_share(steps: Sequence[Mapping[str, float]]) -> dict[str, float] | None:
     """What the reward stage costs, as shares of the steps' time; None without timed steps.
 
-    ``judge_and_score``: the requests that judge and score a response, waiting for siblings left out (its mean over
+    ``grade_and_score``: the requests that judge and score a response, waiting for siblings left out (its mean over
     responses; it overlaps generation). ``tail``: from the last response's arrival to the last reward.
     """
     total = sum(step["timing_s/step"] for step in steps)
     if not total:
         return None
     return {
-        "judge_and_score": sum(s["mad/timing/judge_s"] + s["mad/timing/score_s"] for s in steps) / total,
+        "grade_and_score": sum(s["mad/timing/grade_s"] + s["mad/timing/score_s"] for s in steps) / total,
         "tail": sum(step["mad/timing/reward_tail_s"] for step in steps) / total,
     }

@@ -20,7 +20,7 @@ from madrl.records import Record, groups
 Array = NDArray[np.float64]
 
 MIN_COMPLETIONS = 30
-"""A category's accuracy is reported from this many judged responses on (paper, appendix "Per-category accuracy")."""
+"""A category's accuracy is reported from this many graded responses on (paper, appendix "Per-category accuracy")."""
 
 
 def score_samples(
@@ -45,11 +45,11 @@ def score_samples(
                                most that count, the number of ``problems`` that have any, ``floor`` and ``floor_p95`` at
                                each prompt's own number (``metrics.jsd_per_prompt_floor``), and ``resolved``, whether
                                it is above ``floor_p95``
-        single_category_prompts, off_support, unjudged   rates
+        single_category_prompts, off_support, ungraded   rates
         off_support_interval
         pass@1, pass@1_interval
-        by_category            per name: ``share``, ``share_interval``, ``count``, ``judged``, and ``pass@1`` from
-                               MIN_COMPLETIONS judged responses on
+        by_category            per name: ``share``, ``share_interval``, ``count``, ``graded``, and ``pass@1`` from
+                               MIN_COMPLETIONS graded responses on
 
     ``floor_p95`` takes responses for independent, which those to one problem are not. For *these* problems it is, if
     anything, too high: only chance within each problem is at work. For problems like these it is too low, and a policy
@@ -60,7 +60,7 @@ def score_samples(
 
     Args:
         samples: records with ``group``, ``session``, ``turn``, ``category`` (None: off-support) and ``correct`` (None:
-            unjudged). A problem is a group; only the last turn of a session counts.
+            ungraded). A problem is a group; only the last turn of a session counts.
         categories: the declared categories, in the order of ``target``.
         target: p*, shape (K,).
         epsilon: smoothing of the target in reverse KL.
@@ -79,16 +79,16 @@ def score_samples(
     jsds = np.array([jensen_shannon_value(target, c / c.sum()) if c.sum() else 0.0 for c in counts])
     problem = np.repeat(np.arange(len(problems)), [len(group) for group in problems])
     right = np.bincount(problem, weights=[verdict or 0.0 for verdict in correct])
-    judged = np.bincount(problem, weights=[verdict is not None for verdict in correct])
+    graded = np.bincount(problem, weights=[verdict is not None for verdict in correct])
     responses = np.bincount(problem)
     sums = np.column_stack(
-        [counts, right, judged, np.where(paired, distances, 0.0), paired, jsds, some, responses - on_support, responses]
+        [counts, right, graded, np.where(paired, distances, 0.0), paired, jsds, some, responses - on_support, responses]
     )
     # One problem says nothing of how problems differ: no resamples, and so no interval.
     drawn = resampled_sums(sums) if len(problems) > 1 else np.empty((0, sums.shape[1]))
     drawn_counts = drawn[:, : len(categories)]
     (
-        drawn_right, drawn_judged, drawn_distance, drawn_paired, drawn_jsd, drawn_some, drawn_off, drawn_responses
+        drawn_right, drawn_graded, drawn_distance, drawn_paired, drawn_jsd, drawn_some, drawn_off, drawn_responses
     ) = drawn[:, len(categories) :].T  # fmt: skip
     return {
         "samples": len(pooled),
@@ -108,9 +108,9 @@ def score_samples(
         "single_category_prompts": measure.single_category_rate(index_groups),
         "off_support": measure.off_support_rate(indices),
         "off_support_interval": _listed(ratio_interval(drawn_off, drawn_responses)),
-        "unjudged": measure.unjudged_rate(correct),
+        "ungraded": measure.ungraded_rate(correct),
         "pass@1": measure.pass_at_1(correct),
-        "pass@1_interval": _listed(ratio_interval(drawn_right, drawn_judged)),
+        "pass@1_interval": _listed(ratio_interval(drawn_right, drawn_graded)),
         "by_category": {
             name: {
                 "share": float(counts[:, i].sum() / counts.sum()) if counts.any() else None,
@@ -165,12 +165,12 @@ def _fit_per_prompt(target: Array, jsds: Array, on_support: Array) -> dict[str, 
 
 
 def _accuracy(correct: Sequence[float | None]) -> dict[str, Any]:
-    """How many responses one category has, how many of them were judged, and pass@1 where those are enough."""
-    judged = sum(verdict is not None for verdict in correct)
+    """How many responses one category has, how many of them were graded, and pass@1 where those are enough."""
+    graded = sum(verdict is not None for verdict in correct)
     return {
         "count": len(correct),
-        "judged": judged,
-        "pass@1": measure.pass_at_1(correct) if judged >= MIN_COMPLETIONS else None,
+        "graded": graded,
+        "pass@1": measure.pass_at_1(correct) if graded >= MIN_COMPLETIONS else None,
     }
 
 

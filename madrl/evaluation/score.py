@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from madrl.errors import MadrlError
 from madrl.evaluation.samples import score_samples
-from madrl.records import Record, Source, check_groups, groups, read_judged
+from madrl.records import Record, Source, check_groups, groups, read_graded
 from madrl.reward import RewardConfig
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
@@ -36,7 +36,7 @@ def evaluate_run(root: str) -> dict[str, Any]:
     rows = []
     for folder in (run.validation, run.holdout):
         for step in run.dump_steps(folder):
-            samples = read_judged(folder / f"{step}.jsonl", settings.categories)
+            samples = read_graded(folder / f"{step}.jsonl", settings.categories)
             for split, of_split in sorted(_by_split(samples, folder.name).items()):
                 scores = score_samples(of_split, settings.categories, settings.target, settings.reward.epsilon)
                 rows.append({"step": step, "split": split, **scores})
@@ -62,7 +62,7 @@ def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.
     Raises MadrlError that names file and line for the first bad line, and for a file with no lines or whose groups are
     named in another key; OSError for a file that cannot be read.
     """
-    samples = read_judged(source, categories)
+    samples = read_graded(source, categories)
     check_groups(groups(samples), source, one_each=True)
     epsilon = RewardConfig().epsilon
     name = source.stem if isinstance(source, Path) else str(source)

@@ -23,7 +23,7 @@ def evaluation_table(result: Mapping[str, Any]) -> Table:
     if any(_only_these_problems(row) for row in rows):
         note += " (*) Responses to one problem are alike: for problems like these, not above the floor."
     table = _table(title(result), note)
-    for header in ("", "JSD, nats", "floor", "verdict", "pass@1", "off-support", "unjudged"):
+    for header in ("", "JSD, nats", "floor", "verdict", "pass@1", "off-support", "ungraded"):
         table.add_column(header, justify="left" if header in ("", "verdict") else "right")
     for row in rows:
         table.add_row(
@@ -33,7 +33,7 @@ def evaluation_table(result: Mapping[str, Any]) -> Table:
             _verdict(row["resolved"], _only_these_problems(row)),
             _with_interval(row["pass@1"], ".3f", row["pass@1_interval"], ".2f"),
             _with_interval(row["off_support"], ".1%", row["off_support_interval"], ".1%"),
-            _number(row["unjudged"], ".1%"),
+            _number(row["ungraded"], ".1%"),
         )
     return table
 
@@ -91,9 +91,9 @@ def divergence_table(result: Mapping[str, Any]) -> Table:
 
 def category_table(result: Mapping[str, Any]) -> Table:
     """Share and accuracy of each category with the counts behind them, for the same evaluations."""
-    note = f"pass@1 within a category, from {MIN_COMPLETIONS} judged responses on; each run chooses which problems it "
+    note = f"pass@1 within a category, from {MIN_COMPLETIONS} graded responses on; each run chooses which problems it "
     table = _table("", note + "answers in which category.")
-    for header in ("", "category", "target", "share", "95 %", "count", "pass@1", "judged"):
+    for header in ("", "category", "target", "share", "95 %", "count", "pass@1", "graded"):
         table.add_column(header, justify="left" if header in ("", "category") else "right")
     for row in first_and_last(result):
         # The label's lines stand once, beside the first categories.
@@ -108,7 +108,7 @@ def category_table(result: Mapping[str, Any]) -> Table:
                 _interval(of_category["share_interval"], ".3f"),
                 str(of_category["count"]),
                 _number(of_category["pass@1"], ".3f"),
-                str(of_category["judged"]),
+                str(of_category["graded"]),
             )
         table.add_section()
     return table

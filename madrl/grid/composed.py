@@ -99,7 +99,7 @@ def _key(state: str, overrides: Sequence[str]) -> str:
 
 
 def _compose_in_child(missing: Mapping[str, Sequence[str]]) -> dict[str, Config]:
-    from madrl.generation.progress import progress
+    from madrl.progress import progress
 
     command = [sys.executable, "-m", "madrl.grid.composed"]
     found: dict[str, Config] = {}

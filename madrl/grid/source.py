@@ -14,11 +14,11 @@ from importlib.metadata import PackageNotFoundError, version
 from madrl.source import digest, imported_by
 
 OF_A_RUN = (
-    "madrl.generation.holdout",
+    "madrl.sampling.holdout",
     "madrl.trainer.cpu_platform",
     "madrl.trainer.group_loop",
     "madrl.trainer.reward_manager",
-    "madrl.trainer.sampler",
+    "madrl.trainer.replay_buffer",
 )
 """What veRL loads of ours, and what samples the holdout; classifiers, verifiers and rewards are imported by them. How a
 run is launched, resumed and watched decides nothing."""
@@ -30,8 +30,8 @@ ONLY_WATCHING = frozenset(
         "madrl.evaluation.metrics",
         "madrl.evaluation.score",
         "madrl.files",
-        "madrl.generation.journal",
-        "madrl.generation.progress",
+        "madrl.sampling.journal",
+        "madrl.progress",
         "madrl.launch_check",
         "madrl.records",
         "madrl.run_folder",

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from madrl.errors import MadrlError
 from madrl.files import locked, replacing, sha256_of
+from madrl.miniature.model import build_model, build_tokenizer, save
 from madrl.miniature.tasks import BASES, MINIATURES, Miniature
-from madrl.miniature.tiny_model import build_model, build_tokenizer, save
 from madrl.schema import check_parquet
 
 CHECKPOINTS = 3

@@ -18,7 +18,7 @@ from madrl.evaluation.metrics import divergence_values
 from madrl.evaluation.samples import score_samples
 from madrl.evaluation.score import run_settings
 from madrl.frequency import category_counts, category_indices
-from madrl.records import Record, groups, read_judged
+from madrl.records import Record, groups, read_graded
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 from madrl.targets import TARGETS
@@ -257,7 +257,7 @@ def _evaluated(run: Run, held_out: bool) -> Run:
         if steps[-1] != run.steps:
             reason = f"last {dumps.name} dump at step {steps[-1]} of {run.steps}"
             return replace(run, **changed, state=UNFINISHED, reason=reason)
-        split, samples = one_split(read_judged(dumps / f"{steps[-1]}.jsonl", run.settings.categories), dumps.name)
+        split, samples = one_split(read_graded(dumps / f"{steps[-1]}.jsonl", run.settings.categories), dumps.name)
         return replace(run, **changed, final=evaluation(samples, run.settings, steps[-1], split))
     except MadrlError as error:
         return replace(run, state=FAILED, reason=str(error))
@@ -269,7 +269,7 @@ def dumped(run: Run, dumps: Path) -> Iterator[tuple[int, list[Record]]]:
     steps = run.folder.dump_steps(dumps)
     for step in steps:
         try:
-            yield step, read_judged(dumps / f"{step}.jsonl", run.settings.categories)
+            yield step, read_graded(dumps / f"{step}.jsonl", run.settings.categories)
         except MadrlError:
             if run.state == DONE or step != steps[-1]:
                 raise

@@ -40,12 +40,12 @@ def study_figures(study: Study, folder: Path) -> list[Path]:
         for dataset, target in panels:
             _draw_shares(axes[dataset, target], bars(study, dataset, target), target_of(study, dataset, target))
             axes[dataset, target].set_title(bars_note(study, dataset, target), **NOTE)
-    judged = [dataset for dataset in study.datasets if not is_synthetic(dataset)]
-    if judged:
-        columns = list(dict.fromkeys(target for dataset, target in panels if dataset in judged))
-        with _figure(judged, columns, folder / "accuracy", drawn) as axes:
+    graded = [dataset for dataset in study.datasets if not is_synthetic(dataset)]
+    if graded:
+        columns = list(dict.fromkeys(target for dataset, target in panels if dataset in graded))
+        with _figure(graded, columns, folder / "accuracy", drawn) as axes:
             for dataset, target in panels:
-                if dataset in judged:
+                if dataset in graded:
                     _draw_accuracy(axes[dataset, target], bars(study, dataset, target))
                     axes[dataset, target].set_title(bars_note(study, dataset, target), **NOTE)
     curves = study_curves(study)
@@ -199,7 +199,7 @@ def _draw_accuracy(axes: Any, rows: Sequence[Row]) -> None:
             axes.plot(place, 0.0, "o", color=style["color"], markersize=4, clip_on=False, zorder=5, label="_")
 
     _draw_bars(axes, rows, names, draw)
-    label = f"below {MIN_COMPLETIONS} judged responses"
+    label = f"below {MIN_COMPLETIONS} graded responses"
     axes.plot([], [], "o", color="0.4", markersize=4, linestyle="none", label=label)
     axes.set(ylabel="pass@1, counts pooled", ylim=(0, 1.0))
 

@@ -138,7 +138,7 @@ ROW_COLUMNS = [
     *("jsd", "jsd_low", "jsd_high", "floor", "floor_p95", "resolved_from_target", "best", "resolved_from_best"),
     *("prompt_jsd", "prompt_jsd_low", "prompt_jsd_high", "prompt_n", "prompt_floor", "prompt_floor_p95"),
     *("train_jsd", "train_n", "train_floor", "train_floor_p95", "per_prompt", "l2", "fkl", "rkl"),
-    *("pass@1", "pass@1_low", "pass@1_high", "off_support", "unjudged", "missing"),
+    *("pass@1", "pass@1_low", "pass@1_high", "off_support", "ungraded", "missing"),
 ]
 
 
@@ -163,7 +163,7 @@ def rows_csv(columns: Sequence[Sequence[Row]]) -> str:
                     *(row.train_jsd.value, row.train_n),
                     *(train_floor and train_floor.mean, train_floor and train_floor.p95, row.per_prompt.value),
                     *(row.divergences.get(name, nothing).value for name in ("l2", "fkl", "rkl")),
-                    *(*row.pass_at_1, row.off_support.value, row.unjudged.value, "; ".join(row.missing)),
+                    *(*row.pass_at_1, row.off_support.value, row.ungraded.value, "; ".join(row.missing)),
                 )
             )
     return out.getvalue()
@@ -180,7 +180,7 @@ RUN_COLUMNS = [
     *("on_support", "l2", "fkl", "rkl", "jsd", "jsd_low", "jsd_high", "floor", "floor_p95", "resolved"),
     *("effective_on_support", "floor_p95_effective", "prompt_jsd", "prompt_jsd_low", "prompt_jsd_high", "prompt_n"),
     *("prompt_floor", "prompt_floor_p95", "train_jsd", "train_n", "pass@1", "pass@1_low", "pass@1_high"),
-    *("off_support", "unjudged", "least_wanted_share", "folder"),
+    *("off_support", "ungraded", "least_wanted_share", "folder"),
 ]
 
 

@@ -49,7 +49,7 @@ class Plot(NamedTuple):
 def study_plots(study: Study) -> list[Plot]:
     """The report's three figures, as the PNGs have them."""
     panels = [(dataset, target) for dataset in study.datasets for target in study.targets(dataset)]
-    judged = [panel for panel in panels if not is_synthetic(panel[0])]
+    graded = [panel for panel in panels if not is_synthetic(panel[0])]
     curves = study_curves(study)
     plots = [
         Plot(
@@ -61,14 +61,14 @@ def study_plots(study: Study) -> list[Plot]:
             [_shares(study, dataset, target) for dataset, target in panels],
         )
     ]
-    if judged:
+    if graded:
         plots.append(
             Plot(
                 "accuracy",
                 "pass@1 within each category",
-                "Correct and judged responses summed over the runs of a reward. A dot on the axis: fewer than "
-                f"{MIN_COMPLETIONS} judged responses, which is not a measured zero.",
-                [_accuracy(study, dataset, target) for dataset, target in judged],
+                "Correct and graded responses summed over the runs of a reward. A dot on the axis: fewer than "
+                f"{MIN_COMPLETIONS} graded responses, which is not a measured zero.",
+                [_accuracy(study, dataset, target) for dataset, target in graded],
             )
         )
     if curves:
@@ -159,23 +159,23 @@ def _accuracy(study: Study, dataset: str, target: str) -> Choice:
             {
                 **_bar(row, names),
                 "y": [one.accuracy for one in pooled],
-                "customdata": [[one.right, one.judged] for one in pooled],
+                "customdata": [[one.right, one.graded] for one in pooled],
                 "hovertemplate": "%{x}: %{y:.3f}, %{customdata[0]} of %{customdata[1]}"
                 + f"<extra>{row_label(row.reward)}</extra>",
                 "offsetgroup": row.reward,
             }
         )
         # A bar of no height with its text stands where the bar would, whichever rewards are hidden.
-        low = [one.judged if one.accuracy is None else None for one in pooled]
+        low = [one.graded if one.accuracy is None else None for one in pooled]
         data.append(
             {
                 **_bar(row, names),
-                "y": [0.0 if judged is not None else None for judged in low],
-                "text": ["●" if judged is not None else "" for judged in low],
+                "y": [0.0 if graded is not None else None for graded in low],
+                "text": ["●" if graded is not None else "" for graded in low],
                 "textposition": "outside",
                 "textfont": {"color": REWARD_COLORS.get(row.reward, FILE_COLOR), "size": 11},
                 "customdata": low,
-                "hovertemplate": f"%{{x}}: only %{{customdata}} judged<extra>{row_label(row.reward)}</extra>",
+                "hovertemplate": f"%{{x}}: only %{{customdata}} graded<extra>{row_label(row.reward)}</extra>",
                 "offsetgroup": row.reward,
                 "legendgroup": row.reward,
                 "showlegend": False,

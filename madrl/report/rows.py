@@ -89,16 +89,16 @@ class Floor(NamedTuple):
 
 
 class Pooled(NamedTuple):
-    """Correct responses of one category, and the judged ones they are of, summed over runs."""
+    """Correct responses of one category, and the graded ones they are of, summed over runs."""
 
     right: float
     """Summed correctness: a response that is correct in part counts in part."""
-    judged: int
+    graded: int
 
     @property
     def accuracy(self) -> float | None:
-        """None below MIN_COMPLETIONS judged responses."""
-        return self.right / self.judged if self.judged >= MIN_COMPLETIONS else None
+        """None below MIN_COMPLETIONS graded responses."""
+        return self.right / self.graded if self.graded >= MIN_COMPLETIONS else None
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Row:
     per_prompt: Number
     """Unbiased mean squared distance of single prompts (``per_prompt.squared_distances``)."""
     off_support: Number
-    unjudged: Number
+    ungraded: Number
     pass_at_1: Number
     shares: dict[str, Number]
     accuracy: dict[str, Pooled]
@@ -302,7 +302,7 @@ def _numbers(runs: Sequence[Run], statistic: Statistic) -> dict[str, Any]:
             [score["per_prompt"]["distance"] for score in scores], [score["per_prompt"]["interval"] for score in scores]
         ),
         "off_support": over([score["off_support"] for score in scores]),
-        "unjudged": over([score["unjudged"] for score in scores]),
+        "ungraded": over([score["ungraded"] for score in scores]),
         "pass_at_1": with_own([score["pass@1"] for score in scores], [score["pass@1_interval"] for score in scores]),
         "shares": {
             name: with_own(
@@ -313,7 +313,7 @@ def _numbers(runs: Sequence[Run], statistic: Statistic) -> dict[str, Any]:
         "accuracy": {
             name: Pooled(
                 sum(final.right[name] for final in finals),
-                sum(one[name]["judged"] for one in by_category),
+                sum(one[name]["graded"] for one in by_category),
             )
             for name in names
         },
@@ -395,12 +395,12 @@ def baseline_row(dataset: str, target: str, name: str, scores: dict[str, Any], f
         divergences={name: single(_infinite(scores[name], name in scores["infinite"])) for name in DIVERGENCES},
         per_prompt=single(scores["per_prompt"]["distance"], scores["per_prompt"]["interval"]),
         off_support=single(scores["off_support"]),
-        unjudged=single(scores["unjudged"]),
+        ungraded=single(scores["ungraded"]),
         pass_at_1=single(scores["pass@1"], scores["pass@1_interval"]),
         shares={name: single(of["share"], of["share_interval"]) for name, of in by_category.items()},
         accuracy={
             # Below MIN_COMPLETIONS the scores hold no accuracy, and neither does a Pooled of as few.
-            name: Pooled(round((of["pass@1"] or 0.0) * of["judged"]), of["judged"])
+            name: Pooled(round((of["pass@1"] or 0.0) * of["graded"]), of["graded"])
             for name, of in by_category.items()
         },
     )

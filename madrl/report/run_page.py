@@ -34,7 +34,7 @@ from madrl.run_folder import RunFolder
 ALARM_WORDS = {
     "starved_categories": "a wanted category has less than a quarter of its target",
     "collapsed_groups": "too many prompts have all their on-support responses in one category",
-    "unjudged": "too many responses without a verdict",
+    "ungraded": "too many responses without a verdict",
     "equal_rewards": "nearly all groups earn one and the same reward",
     "off_support": "too many responses are in no category",
     "truncated": "too many responses are cut at the length limit",
@@ -134,7 +134,7 @@ def _tiles(
             _distance_tile("JSD, mean of prompts, nats", of_prompts["mean"], of_prompts, prompt_n(of_prompts), where),
             ("", _percent(scores["pass@1"]), "pass@1", f"{_interval(scores['pass@1_interval'])}{where}"),
             ("", _percent(scores["off_support"]), "off-support", where),
-            ("", _percent(scores["unjudged"]), "unjudged", where),
+            ("", _percent(scores["ungraded"]), "ungraded", where),
         ]
     if history:
         step, metrics = list(history.items())[-1]
@@ -204,7 +204,7 @@ def _evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
                 _with_interval(per_prompt["distance"], per_prompt["interval"], ".3f"),
                 _with_interval(scores["pass@1"], scores["pass@1_interval"], ".3f"),
                 Shown(_percent(scores["off_support"])),
-                Shown(_percent(scores["unjudged"])),
+                Shown(_percent(scores["ungraded"])),
             ]
         )
     collapsed = evaluations[0].scores["per_prompt"]["collapsed"]
@@ -219,7 +219,7 @@ def _evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
         [("", 2), ("pooled", 6), ("single prompts", 3), ("", 3)],
         [
             *("Split", "step", "JSD ↓", "floor", "verdict", "L2", "FKL", "RKL"),
-            *("JSD ↓", "floor", "distance", "pass@1 ↑", "off-support", "unjudged"),
+            *("JSD ↓", "floor", "distance", "pass@1 ↑", "off-support", "ungraded"),
         ],
         [Section("", lines)],
     )
@@ -241,13 +241,13 @@ def _category_table(run: Run, last: Evaluation) -> Table:
                 Shown(name),
                 Shown(f"{target:.3f}"),
                 _with_interval(found["share"], found["share_interval"], ".3f"),
-                Shown("·" if few else f"{found['pass@1']:.3f}", f"n={found['judged']}"),
+                Shown("·" if few else f"{found['pass@1']:.3f}", f"n={found['graded']}"),
             ]
         )
     return Table(
         "categories",
         f"Categories at step {last.step}, {last.split}",
-        f"In small print: 95 % intervals, and how many responses were judged. A dot: fewer than {MIN_COMPLETIONS}, "
+        f"In small print: 95 % intervals, and how many responses were graded. A dot: fewer than {MIN_COMPLETIONS}, "
         "which is not a measured zero.",
         [],
         ["Category", "target", "share", "pass@1"],

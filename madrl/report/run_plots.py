@@ -17,7 +17,7 @@ BINS = 12
 
 RATES = {
     "off-support": "mad/off_support_rate",
-    "unjudged": "mad/unjudged_rate",
+    "ungraded": "mad/ungraded_rate",
     "failed to come back": "mad/failed_session_rate",
     "cut at the length limit": "mad/truncated_rate",
     "groups in one category": "mad/single_category_group_rate",
@@ -72,7 +72,7 @@ def run_plots(run: Run, history: Mapping[int, Mapping[str, float]], evaluations:
         Plot(
             "accuracy",
             "Accuracy by category",
-            f"Of the training responses, steps pooled; a gap: fewer than {MIN_COMPLETIONS} judged. Each step's "
+            f"Of the training responses, steps pooled; a gap: fewer than {MIN_COMPLETIONS} graded. Each step's "
             "problems differ, and each category is tried on problems of its own.",
             [Choice(["accuracy"], *_accuracy(run, colors))],
         ),
@@ -204,16 +204,16 @@ def _accuracy(run: Run, colors: Mapping[str, str]) -> Drawn:
     points: dict[str, list[tuple[float, float | None, str]]] = defaultdict(list)
     for stretch in bins:
         right: dict[str, float] = defaultdict(int)
-        judged: dict[str, int] = defaultdict(int)
+        graded: dict[str, int] = defaultdict(int)
         for step in stretch:
             for score in scores[step]:
                 for name in filter(None, ("all", score["category"])):
-                    judged[name] += score["correct"] is not None
+                    graded[name] += score["correct"] is not None
                     right[name] += score["correct"] or 0.0
         for name in ("all", *run.settings.categories):
-            enough = judged[name] >= MIN_COMPLETIONS
-            label = f"steps {stretch[0]} to {stretch[-1]}: {right[name]:g} of {judged[name]}"
-            points[name].append(((stretch[0] + stretch[-1]) / 2, right[name] / judged[name] if enough else None, label))
+            enough = graded[name] >= MIN_COMPLETIONS
+            label = f"steps {stretch[0]} to {stretch[-1]}: {right[name]:g} of {graded[name]}"
+            points[name].append(((stretch[0] + stretch[-1]) / 2, right[name] / graded[name] if enough else None, label))
     data = []
     for name, found in points.items():
         places, values, labels = (list(column) for column in zip(*found, strict=True))

@@ -125,7 +125,7 @@ def main_table(study: Study, datasets: Sequence[str]) -> Table:
     )
 
 
-MAIN_COLUMNS = ["JSD ↓", "pass@1 ↑", "off-support", "unjudged", "runs"]
+MAIN_COLUMNS = ["JSD ↓", "pass@1 ↑", "off-support", "ungraded", "runs"]
 
 
 def _main_cells(row: Row | None, verdict: Verdict | None) -> list[Shown]:
@@ -136,7 +136,7 @@ def _main_cells(row: Row | None, verdict: Verdict | None) -> list[Shown]:
         _fit(row, row.jsd, verdict),
         _shown(row, row.pass_at_1, ".3f"),
         _shown(row, Number(row.off_support.value), ".1%"),
-        _shown(row, Number(row.unjudged.value), ".1%"),
+        _shown(row, Number(row.ungraded.value), ".1%"),
         runs,
     ]
 
@@ -231,13 +231,13 @@ def accuracy_table(study: Study, datasets: Sequence[str]) -> Table:
                     if pooled is None:
                         line.append(Shown("missing", mark=MISSING))
                     elif pooled.accuracy is None:
-                        line.append(Shown("·", f"n={pooled.judged}"))
+                        line.append(Shown("·", f"n={pooled.graded}"))
                     else:
                         text = f"{pooled.accuracy:.3f}"
                         line.append(
-                            Shown(text, f"n={pooled.judged}")
+                            Shown(text, f"n={pooled.graded}")
                             if row.complete
-                            else Shown(text, f"n={pooled.judged}", INCOMPLETE)
+                            else Shown(text, f"n={pooled.graded}", INCOMPLETE)
                         )
                 lines.append([*line, *[Shown("")] * (_most_categories(study, datasets) - len(categories))])
             heading = f"{dataset_label(dataset)}, {target_label(target)}" + (
@@ -249,8 +249,8 @@ def accuracy_table(study: Study, datasets: Sequence[str]) -> Table:
     return Table(
         "accuracy",
         "pass@1 within each category",
-        "Correct and judged responses summed over the runs of a row (additive runs only), not averaged over their "
-        f"rates. A dot: fewer than {MIN_COMPLETIONS} judged responses, which is not a measured zero. Each run chooses "
+        "Correct and graded responses summed over the runs of a row (additive runs only), not averaged over their "
+        f"rates. A dot: fewer than {MIN_COMPLETIONS} graded responses, which is not a measured zero. Each run chooses "
         "which problems it answers in which category, so this is not a clean measure of competence in it. "
         "(Parentheses): runs are missing.",
         [],

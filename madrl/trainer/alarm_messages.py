@@ -10,7 +10,7 @@ from madrl.settings import Settings
 
 WATCHED = {
     "collapsed_groups": "prompts had all their on-support responses in one category",
-    "unjudged": "responses had no verdict or did not come back",
+    "ungraded": "responses had no verdict or did not come back",
     "equal_rewards": "prompts gave all their responses the same reward",
     "off_support": "responses were in no category",
     "truncated": "responses were cut at the length limit",
@@ -75,8 +75,8 @@ class AlarmMessages:
                 "look right all the same. Start a new run from a warm start that mixes within each prompt "
                 f"(paths.model), {larger_group}, or with a higher actor_rollout_ref.rollout.temperature."
             ),
-            "unjudged": (
-                f"Above madrl.max_unjudged_rate={self._settings.max_unjudged_rate:g} in one step the run stops. The "
+            "ungraded": (
+                f"Above madrl.max_ungraded_rate={self._settings.max_ungraded_rate:g} in one step the run stops. The "
                 "reasons are in the run's scores/ and train.log. Restart the sandboxes that are down, or stop the run, "
                 "name more in MADRL_SANDBOX_URLS and start it again; it resumes. A row whose reference cannot be "
                 "parsed has to leave the data."

@@ -27,12 +27,12 @@ from verl.trainer.ppo.utils import need_critic, need_reference_policy
 from verl.utils.config import omega_conf_to_dataclass, validate_config
 
 import madrl
-from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
+from madrl.grading.classifiers import load_classifier
+from madrl.grading.verifiers import COMPUTE_SCORE, load_verifier
 from madrl.settings import Settings
 from madrl.trainer.custom_reward import custom_reward_function
 from madrl.trainer.verl_settings import refusals
-from madrl.verifiers import COMPUTE_SCORE, load_verifier
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 

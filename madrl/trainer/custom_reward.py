@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 from verl.trainer.ppo.reward import get_custom_reward_fn
 
 from madrl.errors import MadrlError
-from madrl.verifiers.compute_score import ComputeScore
+from madrl.grading.compute_score import ComputeScore
 
 
 def custom_reward_function(node: Mapping[str, Any]) -> ComputeScore:

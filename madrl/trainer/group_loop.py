@@ -23,10 +23,10 @@ from verl.protocol import DataProto
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
 from verl.trainer.ppo.v1.agent_loop_tq import logger as verl_logger
 
-from madrl.judge import PluginError
-from madrl.rollout import Judgment
-from madrl.trainer.judging import PromptGroup
-from madrl.trainer.reward_manager import JUDGE, JUDGMENT_COLUMN, STAGE
+from madrl.grading.grader import PluginError
+from madrl.rollout import Grade
+from madrl.trainer.prompt_group import PromptGroup
+from madrl.trainer.reward_manager import GRADE, GRADE_COLUMN, STAGE
 from madrl.trainer.rollout_engines import SEED_PARAMETER
 
 _AgentLoopWorker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
@@ -55,7 +55,7 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
         # A full garbage collection walks everything that the imports left, and stalls all sessions for half a second.
         gc.collect()
         gc.freeze()
-        self._groups: dict[str, PromptGroup[Arrival, Judgment]] = {}
+        self._groups: dict[str, PromptGroup[Arrival, Grade]] = {}
 
     async def _run_prompt(
         self, prompt: dict[str, Any], sampling_params: dict[str, Any], trajectory: dict[str, Any], trace: bool = False
@@ -64,12 +64,12 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
         validate = bool(trajectory["validate"])
         size = int(prompt.get("__rollout_n__", rollout.val_kwargs.n if validate else rollout.n))
 
-        async def score(arrivals: Sequence[Arrival], judgments: Sequence[Judgment]) -> list[tuple[float, Any]]:
-            data = group_data(arrivals, {"validate": validate}, judgments)
+        async def score(arrivals: Sequence[Arrival], grades: Sequence[Grade]) -> list[tuple[float, Any]]:
+            data = group_data(arrivals, {"validate": validate}, grades)
             out = await self._ask_reward_worker(data)
             return list(zip(out["reward_score"], out["reward_extra_info"], strict=True))
 
-        self._groups[prompt["uid"]] = PromptGroup(size, self._judge, score)
+        self._groups[prompt["uid"]] = PromptGroup(size, self._grade, score)
         try:
             await super()._run_prompt(prompt, sampling_params, trajectory, trace)
         finally:
@@ -97,12 +97,12 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
         scored = await self._groups[kwargs["uid"]].submit(kwargs["session_id"], Arrival(final, kwargs))
         final.reward_score, final.extra_fields["reward_extra_info"] = scored.result
         final.extra_fields[GROUP_TIMING] = scored.timing._asdict()
-        final.metrics.compute_score = scored.timing.judge_s + scored.timing.score_s
+        final.metrics.compute_score = scored.timing.grade_s + scored.timing.score_s
 
-    async def _judge(self, arrivals: Sequence[Arrival]) -> list[Judgment | Exception]:
-        out = await self._ask_reward_worker(group_data(arrivals, {STAGE: JUDGE}))
-        judgments: list[Judgment | Exception] = out["judgments"]
-        return judgments
+    async def _grade(self, arrivals: Sequence[Arrival]) -> list[Grade | Exception]:
+        out = await self._ask_reward_worker(group_data(arrivals, {STAGE: GRADE}))
+        grades: list[Grade | Exception] = out["grades"]
+        return grades
 
     async def _ask_reward_worker(self, data: DataProto) -> dict[str, Any]:
         """One request to one reward worker; a worker that has died is passed over for the next."""
@@ -151,19 +151,19 @@ def without_its_traceback(record: logging.LogRecord) -> bool:
 
 
 def group_data(
-    arrivals: Sequence[Arrival], meta_info: dict[str, Any], judgments: Sequence[Judgment] | None = None
+    arrivals: Sequence[Arrival], meta_info: dict[str, Any], grades: Sequence[Grade] | None = None
 ) -> DataProto:
     """The responses as veRL hands them to a reward manager: prompts and responses, padded, the mask of what the model
     itself wrote of each response, and the prompt rows' columns; with what is already known of each response in
-    JUDGMENT_COLUMN."""
+    GRADE_COLUMN."""
 
     def padded(rows: list[list[int]]) -> torch.Tensor:
         tensors = [torch.tensor(row, dtype=torch.int64) for row in rows]
         return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)
 
     columns = {name: _object_column([a.row[name] for a in arrivals]) for name in arrivals[0].row}
-    if judgments is not None:
-        columns[JUDGMENT_COLUMN] = _object_column(judgments)
+    if grades is not None:
+        columns[GRADE_COLUMN] = _object_column(grades)
     return DataProto(
         batch=TensorDict(
             {

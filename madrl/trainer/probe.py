@@ -14,8 +14,8 @@ from verl.protocol import DataProto
 from verl.trainer.ppo.reward import load_reward_manager, resolve_reward_manager_cls
 from verl.utils.import_utils import load_class_from_fqn, load_extern_object
 
-from madrl.classifiers.choice import choice_ground_truth
 from madrl.errors import MadrlError
+from madrl.grading.choice import choice_ground_truth
 from madrl.trainer.compose import compose
 from madrl.trainer.process import CPU_ENVIRONMENT
 

@@ -17,10 +17,10 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopO
 from verl.trainer.ppo.reward import load_reward_manager
 
 from madrl.errors import MadrlError
+from madrl.grading.verifiers import check_ready
 from madrl.records import Record, Source, read, source_of
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data
-from madrl.verifiers import check_ready
 
 ROWS = 8
 """Rows that the responses written here are for."""

@@ -52,7 +52,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "reward.sandbox_fusion.url",
         (None,),
-        "only veRL's own scorers ask it; programs are judged by the services in MADRL_SANDBOX_URLS",
+        "only veRL's own scorers ask it; programs are graded by the services in MADRL_SANDBOX_URLS",
     ),
     Rule("distillation.enabled", (False,), "a teacher's loss is not supported beside a group reward"),
     # Sampling.

@@ -7,7 +7,7 @@ from typing import Any
 
 import madrl
 from madrl.errors import MadrlError
-from madrl.generation.judging import JudgeSpec
+from madrl.sampling.grading import GraderSpec
 from madrl.targets import check_categories
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
@@ -29,7 +29,7 @@ class WarmStart:
     data: Path
     model: str
     seed: int
-    judge: JudgeSpec
+    grader: GraderSpec
     prompt_tokens: int
     response_tokens: int
     temperature: float
@@ -101,7 +101,7 @@ def _checked(config: Mapping[str, Any]) -> WarmStart:
         "data": Path(config["paths"]["data"]),
         "model": str(config["paths"]["model"]),
         "seed": config["seed"],
-        "judge": JudgeSpec(str(own["classifier"]), str(own["verifier"]), check_categories(own["categories"])),
+        "grader": GraderSpec(str(own["classifier"]), str(own["verifier"]), check_categories(own["categories"])),
         "sft": dict(_flat(config["sft"])),
     }
     known = {field.name for field in fields(WarmStart)} - elsewhere.keys()

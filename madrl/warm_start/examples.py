@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from madrl.files import replacing
-from madrl.generation.requests import Row
 from madrl.records import Record, name_of
+from madrl.sampling.requests import Row
 
 
 def balanced(kept: Mapping[str, Sequence[Record]], at_most: int, seed: int) -> list[Record]:

@@ -1,7 +1,7 @@
 """``madrl warm-start``: all of it, stage by stage, each of which is left alone when it is done.
 
 RUN/config.yaml         the resolved config
-RUN/samples.jsonl       every response that was asked for, judged
+RUN/samples.jsonl       every response that was asked for, graded
 RUN/sampling.json       by category: asked, on category, correct, kept, yield; and how many are used of each
 RUN/sft.parquet         what is learnt: prompts that name no category
 RUN/sft/                veRL's log, metrics and checkpoints; once one is selected, their models only
@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from madrl.classifiers import load_classifier
 from madrl.errors import MadrlError
 from madrl.files import locked, replacing
-from madrl.generation.engine import visible_devices
-from madrl.generation.generate import Sampling, generate_file
-from madrl.generation.requests import read_rows
+from madrl.grading.classifiers import load_classifier
+from madrl.grading.verifiers import load_verifier
+from madrl.sampling.engine import visible_devices
+from madrl.sampling.generate import Sampling, generate_file
+from madrl.sampling.requests import read_rows
 from madrl.trainer.process import all_gpus
-from madrl.verifiers import load_verifier
 from madrl.warm_start.config import WarmStart, compose
 from madrl.warm_start.examples import balanced, write_examples
 from madrl.warm_start.sampling import sample
@@ -99,8 +99,8 @@ def _check_gpus(sft: "DictConfig") -> None:
 def _check(settings: WarmStart) -> "DictConfig":
     """The config of veRL's SFT trainer. Raises MadrlError for a key that veRL does not know and for a classifier or a
     verifier that does not exist: before hours of sampling, and before a folder is claimed with the mistake in it."""
-    load_classifier(settings.judge.classifier)
-    load_verifier(settings.judge.verifier)
+    load_classifier(settings.grader.classifier)
+    load_verifier(settings.grader.verifier)
     return _finetuning(settings, settings.per_category).config()
 
 
@@ -152,7 +152,7 @@ def _finetuning(settings: WarmStart, used: int) -> "Finetuning":
     """The finetuning on ``used`` responses of each category."""
     from madrl.trainer.sft import Finetuning
 
-    steps, between = settings.steps(used * len(settings.judge.categories))
+    steps, between = settings.steps(used * len(settings.grader.categories))
     return Finetuning(
         model=settings.model,
         train_file=settings.run / "sft.parquet",
@@ -184,8 +184,8 @@ def _select(settings: WarmStart, models: Mapping[int, Path]) -> int:
         sampling = Sampling(str(model), max_response_tokens=settings.response_tokens, seed=settings.seed)
         out = folder / f"step-{step}.jsonl"
         data = settings.data / "selection.parquet"
-        done = generate_file(data, out, sampling, settings.judge, settings.selection_samples)
-        found.append(coverage_of(step, done.lines, settings.judge.categories))
+        done = generate_file(data, out, sampling, settings.grader, settings.selection_samples)
+        found.append(coverage_of(step, done.lines, settings.grader.categories))
     chosen = choose(found)
     write_selection(path, found, chosen)
     return chosen.step

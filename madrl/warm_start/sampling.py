@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from madrl import normal_form
 from madrl.errors import MadrlError
-from madrl.generation.generate import Responses, Sampling
-from madrl.generation.progress import progress
-from madrl.generation.requests import Request
+from madrl.grading import normal_form
+from madrl.progress import progress
 from madrl.records import Record
+from madrl.sampling.generate import Responses, Sampling
+from madrl.sampling.requests import Request
 from madrl.warm_start.config import WarmStart
 
 SPARE = 1.1
@@ -37,7 +37,7 @@ class Harvest:
     """In the category that was asked for."""
     correct: int = 0
     """And correct."""
-    unjudged: int = 0
+    ungraded: int = 0
     kept: list[Record] = field(default_factory=list)
     """And whole, to a prompt that is not too long, and different from all before."""
 
@@ -49,7 +49,7 @@ class Harvest:
     def add(self, line: Record, seen: set[str]) -> None:
         """Count one response; ``seen`` are the normalised texts that are there, in any category."""
         self.asked += 1
-        self.unjudged += line["correct"] is None
+        self.ungraded += line["correct"] is None
         if line["category"] != line["asked"]:
             return
         self.on_category += 1
@@ -70,7 +70,7 @@ class Harvest:
             "correct": self.correct,
             "kept": len(self.kept),
             "yield": self.yield_,
-            "unjudged": self.unjudged,
+            "ungraded": self.ungraded,
         }
 
 
@@ -113,11 +113,11 @@ def sample(settings: WarmStart) -> dict[str, Harvest]:
     Every response is in ``samples.jsonl``. Raises MadrlError as soon as a category's yield is below ``min_yield``.
     """
     sampling = Sampling(settings.model, settings.temperature, settings.response_tokens, settings.seed)
-    names = settings.judge.categories
+    names = settings.grader.categories
     decides = {key: getattr(settings, key) for key in ("per_category", "rows_per_round", "samples_per_row")}
     data, out = settings.data / "train.parquet", settings.run / "samples.jsonl"
     with Responses(
-        data, out, sampling, settings.judge, names, decides | {"asked_tokens": settings.asked_tokens}
+        data, out, sampling, settings.grader, names, decides | {"asked_tokens": settings.asked_tokens}
     ) as responses:
         rows = list(responses.rows)
         random.Random(settings.seed).shuffle(rows)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from madrl.errors import MadrlError
-from madrl.evaluation.metrics import jsd_floor, jsd_to_target, off_support_rate, pass_at_1, shares, unjudged_rate
+from madrl.evaluation.metrics import jsd_floor, jsd_to_target, off_support_rate, pass_at_1, shares, ungraded_rate
 from madrl.files import replacing
 from madrl.frequency import category_counts, category_indices
 from madrl.records import Record
@@ -36,7 +36,7 @@ class Coverage(NamedTuple):
     floor: float | None
     """The JSD that a uniform policy would show at as many on-support responses."""
     off_support: float
-    unjudged: float
+    ungraded: float
     pass_at_1: float | None
 
 
@@ -57,7 +57,7 @@ def coverage_of(step: int, lines: Sequence[Record], categories: Sequence[str]) -
         jsd=jsd_to_target(target, indices),
         floor=jsd_floor(target, int(counts.sum())).mean if counts.sum() else None,
         off_support=off_support_rate(indices) or 0.0,
-        unjudged=unjudged_rate(correct) or 0.0,
+        ungraded=ungraded_rate(correct) or 0.0,
         pass_at_1=pass_at_1(correct),
     )
 

@@ -12,11 +12,11 @@ from madrl.warm_start.selection import Coverage
 def sampling_table(report: Mapping[str, Mapping[str, Any]], used: int) -> Table:
     """One row for each category; ``used`` responses of each go into the finetuning."""
     table = Table(title=f"Rejection sampling: {used} of each category are used", box=SIMPLE_HEAD)
-    for name in ("category", "asked", "on category", "correct", "kept", "yield", "unjudged"):
+    for name in ("category", "asked", "on category", "correct", "kept", "yield", "ungraded"):
         table.add_column(name, justify="left" if name == "category" else "right")
     for category, found in report.items():
         counts = (str(found[key]) for key in ("asked", "on_category", "correct", "kept"))
-        table.add_row(category, *counts, f"{found['yield']:.1%}", str(found["unjudged"]))
+        table.add_row(category, *counts, f"{found['yield']:.1%}", str(found["ungraded"]))
     return table
 
 

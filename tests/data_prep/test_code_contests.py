@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from prep_scripts import content, load_script, read_rows, real_data, run_script, script_command
 
+from madrl.grading.programs.program import default_client, program_tests
 from madrl.schema import check_parquet
-from madrl.verifiers.program import default_client, program_tests
 
 code_contests = load_script("code_contests")
 program_references = load_script("program_references")
@@ -132,7 +132,7 @@ EMPTY = some_tests()
         ({"memory_limit_bytes": 8_000_000}, "over_sandbox_limits"),
     ],
 )
-def test_a_row_that_cannot_be_judged_or_asked_is_dropped(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
+def test_a_row_that_cannot_be_graded_or_asked_is_dropped(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
     dropped = parsed(tmp_path, **changes)
     assert (dropped.reason, dropped.origin) == (reason, "train.parquet, row 3")
     assert not list(tmp_path.iterdir())
@@ -227,7 +227,7 @@ class Judge:
     """Answers /health and /judge; counts the programs that it was sent."""
 
     def __init__(self) -> None:
-        self.judged: list[str] = []
+        self.graded: list[str] = []
         self.silent = threading.Event()
         """While set, /judge gives no answer."""
         judge = self
@@ -238,7 +238,7 @@ class Judge:
 
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                judge.judged.append(request["code"])
+                judge.graded.append(request["code"])
                 while judge.silent.is_set():
                     time.sleep(0.02)
                 self._answer({"verdict": "AC" if "right" in request["code"] else "WA"})
@@ -303,16 +303,16 @@ def test_a_problem_none_of_whose_solutions_passes_is_dropped_and_one_without_any
         }
     ]
     assert (manifest["reference_check"], manifest["problems_without_a_checked_reference"]) == (True, 1)
-    assert len(judge.judged) == 8 + 3 + 3
+    assert len(judge.graded) == 8 + 3 + 3
 
 
 def test_verdicts_are_kept_so_that_a_second_run_judges_nothing_again(tmp_path: Path, judge: Judge) -> None:
     source = write_source(tmp_path / "train.parquet", [*(a_row(i) for i in range(6)), with_solutions(6, (3, WRONG))])
     assert prepare(source, tmp_path / "out") == 0
-    before, judged = content(tmp_path / "out"), len(judge.judged)
+    before, graded = content(tmp_path / "out"), len(judge.graded)
     assert prepare(source, tmp_path / "out") == 0
     assert content(tmp_path / "out") == before
-    assert len(judge.judged) == judged == 7
+    assert len(judge.graded) == graded == 7
 
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -325,25 +325,25 @@ def test_a_run_that_is_stopped_leaves_the_old_output_and_the_next_goes_on(
     verdicts.write_bytes(b"".join(verdicts.read_bytes().splitlines(keepends=True)[:4]) + b'{"program": "ab')
     before = content(tmp_path / "out")
     judge.silent.set()
-    judge.judged.clear()
+    judge.graded.clear()
     command, environment = script_command(
         "code_contests.py", "--local_dataset_path", source, "--local_save_dir", tmp_path / "out"
     )
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 600
-        while len(judge.judged) < 2 and time.monotonic() < deadline:
+        while len(judge.graded) < 2 and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(stop)
         _, error = process.communicate(timeout=300)
-    assert len(judge.judged) == 2  # of six: four verdicts were kept
+    assert len(judge.graded) == 2  # of six: four verdicts were kept
     assert process.returncode == (130 if stop == signal.SIGINT else -stop)
     assert "Traceback" not in error
     after = {n: b for n, b in content(tmp_path / "out").items() if not n.startswith((".unfinished", "reference_"))}
     assert after == {name: data for name, data in before.items() if not name.startswith("reference_")}
     judge.silent.clear()
-    judge.judged.clear()
+    judge.graded.clear()
     assert prepare(source, tmp_path / "out") == 0
-    assert len(judge.judged) == 2
+    assert len(judge.graded) == 2
     assert not (tmp_path / "out/.unfinished").exists()
     assert manifest_of(tmp_path / "out")["seed"] == 42
 
@@ -371,7 +371,7 @@ def test_a_sandbox_that_goes_away_ends_the_check(
     source = write_source(tmp_path / "train.parquet", [a_row(i) for i in range(6)])
 
     def go_away() -> None:
-        while not judge.judged:
+        while not judge.graded:
             time.sleep(0.02)
         judge.server.shutdown()
         judge.server.server_close()
@@ -384,7 +384,7 @@ def test_a_sandbox_that_goes_away_ends_the_check(
 
 
 def test_a_program_with_a_fence_in_it_is_fenced_longer() -> None:
-    from madrl.verifiers.extract import last_program
+    from madrl.grading.programs.extract import last_program
 
     solution = program_references.Solution("python", 'print("""\n```\n""")')
     program = last_program(program_references.fenced(solution))

@@ -9,9 +9,9 @@ from prep_scripts import content, load_script, read_rows, real_data, run_script
 
 from madrl import __version__
 from madrl.files import sha256_of
+from madrl.grading.verifiers import load_verifier
 from madrl.rollout import Rollout, Verdict
 from madrl.schema import check_parquet
-from madrl.verifiers import load_verifier
 
 gsm8k = load_script("gsm8k")
 SPLITS = ("train", "selection", "validation", "holdout")
@@ -142,8 +142,8 @@ def test_the_hubs_dataset_gives_the_same_rows(
     assert [entry.keys() for entry in manifest["inputs"]] == [{"name", "split", "revision"}] * 2
 
 
-def unjudged_1001(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
-    """The math verifier, but it leaves the reference 1001 unjudged."""
+def ungraded_1001(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
+    """The math verifier, but it leaves the reference 1001 ungraded."""
 
     async def verify(rollout: Rollout) -> Any:
         verification = await load_verifier("math")(rollout)
@@ -157,7 +157,7 @@ def unjudged_1001(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
 def test_a_reference_that_the_verifier_rejects_is_dropped_and_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    unjudged_1001(monkeypatch, "bad_reference")
+    ungraded_1001(monkeypatch, "bad_reference")
     assert prepare(write_source(tmp_path / "source", rows(20), []), tmp_path / "out") == 0
     assert "dropped: 1 rows, reference_rejected" in capsys.readouterr().out
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
@@ -167,12 +167,12 @@ def test_a_reference_that_the_verifier_rejects_is_dropped_and_reported(
     assert "1001" not in kept
 
 
-def test_a_reference_that_cannot_be_judged_now_is_no_bad_row(
+def test_a_reference_that_cannot_be_graded_now_is_no_bad_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    unjudged_1001(monkeypatch, "worker_lost")
+    ungraded_1001(monkeypatch, "worker_lost")
     assert prepare(write_source(tmp_path / "source", rows(20), []), tmp_path / "out") == 2
-    assert "train.jsonl, line 2: the reference '1001' could not be judged: worker_lost" in capsys.readouterr().err
+    assert "train.jsonl, line 2: the reference '1001' could not be graded: worker_lost" in capsys.readouterr().err
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 

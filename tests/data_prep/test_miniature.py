@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from prep_scripts import load_script, read_rows
 
-from madrl.classifiers import load_classifier
+from madrl.grading.classifiers import load_classifier
+from madrl.grading.verifiers import load_verifier
 from madrl.miniature import arithmetic, programs
 from madrl.miniature.tasks import GENERATED, MINIATURES
 from madrl.rollout import Rollout, Verdict
 from madrl.schema import check_parquet
-from madrl.verifiers import load_verifier
 
 miniature = load_script("miniature")
 SPLITS = ("train", "selection", "validation", "holdout")

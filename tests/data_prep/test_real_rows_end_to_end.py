@@ -11,16 +11,16 @@ import pytest
 from prep_scripts import read_rows, real_data, run_script
 from sandbox_service import Service
 
-from madrl.classifiers import load_classifier
-from madrl.classifiers.language import LANGUAGES
-from madrl.classifiers.programming_language import PROGRAMMING_LANGUAGES
 from madrl.frequency import category_indices
+from madrl.grading.classifiers import load_classifier
+from madrl.grading.languages.language import LANGUAGES
+from madrl.grading.programs.program import URLS_VARIABLE, default_client
+from madrl.grading.programs.programming_language import PROGRAMMING_LANGUAGES
+from madrl.grading.verifiers import load_verifier
 from madrl.prompts import MATH_INSTRUCTION
 from madrl.reward import RewardConfig, score_group
 from madrl.rollout import Rollout, Verification
 from madrl.targets import peak
-from madrl.verifiers import load_verifier
-from madrl.verifiers.program import URLS_VARIABLE, default_client
 
 SOLUTIONS = {
     "en": "We read the problem carefully, set up what is given, and compute step by step.\n\nSo the answer is {box}.",
@@ -149,7 +149,7 @@ RUBY = "n = gets.to_i\nputs n.times.map { gets.chomp }.uniq.size\n"
 
 
 @pytest.mark.sandbox
-async def test_a_real_programming_problem_is_judged_in_five_languages(
+async def test_a_real_programming_problem_is_graded_in_five_languages(
     own_service: Callable[..., Service], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = real_data("code_contests")

@@ -9,8 +9,8 @@ from sandbox_service import Service
 
 from madrl.cli import main
 from madrl.errors import MadrlError
+from madrl.grading.programs.program import URLS_VARIABLE, default_client
 from madrl.trainer.rehearsal import rehearse
-from madrl.verifiers.program import URLS_VARIABLE, default_client
 
 
 def overrides(task: str, data: Path) -> list[str]:
@@ -32,7 +32,7 @@ def test_real_rows_earn_what_the_target_says(task: str, script: str, tmp_path: P
 
 
 @pytest.mark.sandbox
-def test_real_programming_rows_are_judged_in_five_languages(
+def test_real_programming_rows_are_graded_in_five_languages(
     own_service: Callable[..., Service], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = run_script(

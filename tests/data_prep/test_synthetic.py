@@ -7,9 +7,9 @@ import pytest
 from prep_scripts import load_script, read_rows, run_script
 
 from madrl import __version__
-from madrl.classifiers.choice import CHOICE_CATEGORIES, choice_ground_truth, choice_key, classify_choice, fold
 from madrl.errors import MadrlError
 from madrl.files import sha256_of
+from madrl.grading.choice import CHOICE_CATEGORIES, choice_ground_truth, choice_key, classify_choice, fold
 from madrl.rollout import Rollout
 from madrl.schema import check_parquet
 

@@ -23,7 +23,7 @@ from madrl.evaluation.metrics import (
     pass_at_1,
     shares,
     single_category_rate,
-    unjudged_rate,
+    ungraded_rate,
 )
 from madrl.frequency import OFF_SUPPORT
 from madrl.targets import peak, uniform
@@ -61,13 +61,13 @@ def test_off_support_rate_is_of_all_responses() -> None:
     assert off_support_rate(NOTHING) is None
 
 
-def test_unjudged_rate_is_of_all_responses() -> None:
-    assert unjudged_rate([True, None, False, None]) == 0.5
-    assert unjudged_rate([False]) == 0
-    assert unjudged_rate([]) is None
+def test_ungraded_rate_is_of_all_responses() -> None:
+    assert ungraded_rate([True, None, False, None]) == 0.5
+    assert ungraded_rate([False]) == 0
+    assert ungraded_rate([]) is None
 
 
-def test_pass_at_1_leaves_unjudged_responses_out_and_does_not_count_them_as_wrong() -> None:
+def test_pass_at_1_leaves_ungraded_responses_out_and_does_not_count_them_as_wrong() -> None:
     assert pass_at_1([True, None, False, True]) == pytest.approx(2 / 3)
     assert pass_at_1([False, None]) == 0
 
@@ -77,7 +77,7 @@ def test_pass_at_1_counts_a_response_that_is_correct_in_part_in_part() -> None:
 
 
 @pytest.mark.parametrize("correct", [[], [None], [None, None]])
-def test_pass_at_1_of_nothing_judged_is_none_and_not_zero(correct: list[bool | None]) -> None:
+def test_pass_at_1_of_nothing_graded_is_none_and_not_zero(correct: list[bool | None]) -> None:
     assert pass_at_1(correct) is None
 
 

@@ -137,18 +137,18 @@ def test_divergences_that_are_infinite_are_null_and_named() -> None:
     assert row["l2"] == pytest.approx(7 / 36)
 
 
-def test_accuracy_in_a_category_is_reported_from_thirty_judged_responses_on() -> None:
-    def with_unjudged(unjudged: int) -> dict[str, Any]:
+def test_accuracy_in_a_category_is_reported_from_thirty_graded_responses_on() -> None:
+    def with_ungraded(ungraded: int) -> dict[str, Any]:
         samples = [s for i in range(8) for s in responses(f"p{i}", "aaaa", correct=i < 4)]
-        for sample in samples[:unjudged]:
+        for sample in samples[:ungraded]:
             sample["correct"] = None
         found: dict[str, Any] = scored(samples)["by_category"]["a"]
         return found
 
-    enough = with_unjudged(2)
-    assert (enough["count"], enough["judged"], enough["pass@1"]) == (32, 30, pytest.approx(14 / 30))
-    too_few = with_unjudged(3)
-    assert (too_few["count"], too_few["judged"], too_few["pass@1"]) == (32, 29, None)
+    enough = with_ungraded(2)
+    assert (enough["count"], enough["graded"], enough["pass@1"]) == (32, 30, pytest.approx(14 / 30))
+    too_few = with_ungraded(3)
+    assert (too_few["count"], too_few["graded"], too_few["pass@1"]) == (32, 29, None)
 
 
 def test_rates_and_pass_at_1_worked_by_hand() -> None:
@@ -156,15 +156,15 @@ def test_rates_and_pass_at_1_worked_by_hand() -> None:
     samples[4]["correct"] = None
     row = scored(samples)
     assert (row["samples"], row["problems"], row["on_support"]) == (8, 2, 6)
-    assert (row["off_support"], row["unjudged"]) == (0.25, 0.125)
+    assert (row["off_support"], row["ungraded"]) == (0.25, 0.125)
     assert row["pass@1"] == pytest.approx(4 / 7)
     # resamples of two problems: p p (4 of 4), p q (4 of 7), q q (0 of 3)
     assert row["pass@1_interval"] == [0.0, 1.0]
 
 
-def test_unjudged_responses_are_not_wrong_in_any_resample() -> None:
+def test_ungraded_responses_are_not_wrong_in_any_resample() -> None:
     row = scored([s | {"correct": s["correct"] or None} for s in responses("p", "ab") + responses("q", "ab", False)])
-    assert (row["pass@1"], row["pass@1_interval"], row["unjudged"]) == (1.0, [1.0, 1.0], 0.5)
+    assert (row["pass@1"], row["pass@1_interval"], row["ungraded"]) == (1.0, [1.0, 1.0], 0.5)
 
 
 def test_only_the_last_turn_of_a_session_counts() -> None:

@@ -25,7 +25,7 @@ madrl:
   classifier: choice
   verifier: listed_option
   reward: {divergence: rkl, form: additive, alpha: 0.0, lambda_g: 1.0, epsilon: 0.001}
-  max_unjudged_rate: 0.2
+  max_ungraded_rate: 0.2
   launch_check: stop
 data: {train_batch_size: 2}
 actor_rollout_ref: {rollout: {n: 4}}
@@ -67,10 +67,10 @@ def test_the_numbers_of_a_run_worked_by_hand(run: RunFolder) -> None:
     assert {name: c["count"] for name, c in before["by_category"].items()} == {"a": 4, "b": 0, "c": 4}
     assert before["single_category_prompts"] == 1.0
     assert before["pass@1"] == 0.5
-    # after: 3 a, 3 b, 2 off-support, 1 unjudged; judged are 5 right of 7.
+    # after: 3 a, 3 b, 2 off-support, 1 ungraded; graded are 5 right of 7.
     assert (after["step"], after["samples"], after["on_support"]) == (9, 8, 6)
     assert after["jsd"] == pytest.approx(0.0, abs=1e-12)
-    assert (after["off_support"], after["unjudged"]) == (0.25, 0.125)
+    assert (after["off_support"], after["ungraded"]) == (0.25, 0.125)
     assert after["pass@1"] == pytest.approx(5 / 7)
     assert after["floor"] < after["floor_p95"]
 
@@ -147,12 +147,12 @@ def test_an_evaluation_that_fails_half_way_leaves_nothing(run: RunFolder, tmp_pa
 
 
 def test_the_reward_stage_s_share_of_a_step_worked_by_hand() -> None:
-    timed = {"mad/timing/judge_s": 0.1, "mad/timing/score_s": 0.1, "mad/timing/reward_tail_s": 0.3}
+    timed = {"mad/timing/grade_s": 0.1, "mad/timing/score_s": 0.1, "mad/timing/reward_tail_s": 0.3}
     steps = [timed | {"timing_s/step": 4.0}, timed | {"timing_s/step": 6.0}]
     # judge and score: 2 x 0.2 of 10 seconds; tail: 2 x 0.3 of 10
     share = reward_share(steps)
     assert share is not None
-    assert share["judge_and_score"] == pytest.approx(0.04)
+    assert share["grade_and_score"] == pytest.approx(0.04)
     assert share["tail"] == pytest.approx(0.06)
     assert reward_share([]) is None
 

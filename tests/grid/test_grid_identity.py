@@ -134,10 +134,15 @@ def test_configs_are_composed_once_and_again_when_a_config_file_has_changed(
 
 def test_the_code_that_counts_is_what_training_imports() -> None:
     modules = set(imported_by(source.OF_A_RUN, without=source.ONLY_WATCHING))
-    assert {"madrl.reward", "madrl.divergence", "madrl.verifiers.symbolic", "madrl.classifiers.language"} <= modules
+    assert {
+        "madrl.reward",
+        "madrl.divergence",
+        "madrl.grading.math_answers.symbolic",
+        "madrl.grading.languages.language",
+    } <= modules
     assert not {name for name in modules if name.startswith(("madrl.grid", "madrl.cli", "madrl.report"))}
     assert not modules & {"madrl.run_folder", "madrl.trainer.launch", "madrl.evaluation.metrics"}, "they only watch"
-    assert "madrl.miniature.tiny_model" in imported_by(source.MINIATURE)
+    assert "madrl.miniature.model" in imported_by(source.MINIATURE)
 
 
 def test_the_hash_of_a_config_is_that_of_what_it_decides() -> None:

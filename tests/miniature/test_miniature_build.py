@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from madrl.classifiers.choice import CHOICE_CATEGORIES, choice_ground_truth, classify_choice
-from madrl.classifiers.language import classify_language
 from madrl.divergence import jensen_shannon_value
 from madrl.errors import MadrlError
+from madrl.grading.choice import CHOICE_CATEGORIES, choice_ground_truth, classify_choice
+from madrl.grading.languages.language import classify_language
 from madrl.miniature import arithmetic
 from madrl.miniature.build import build
+from madrl.miniature.model import build_model, build_tokenizer, save
 from madrl.miniature.tasks import BASES, MINIATURES, SKEW, skew_of
-from madrl.miniature.tiny_model import build_model, build_tokenizer, save
 from madrl.prompts import LANGUAGE_NAMES
 from madrl.rollout import Rollout
 from madrl.schema import make_row, write_parquet

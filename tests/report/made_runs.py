@@ -30,7 +30,7 @@ madrl:
   classifier: language
   verifier: math
   reward: {{divergence: {divergence}, form: {form}, alpha: {alpha}, lambda_g: 1.0, epsilon: 0.001}}
-  max_unjudged_rate: 0.2
+  max_ungraded_rate: 0.2
   launch_check: stop
 """
 
@@ -134,14 +134,14 @@ def write_run(made: Made, parent: Path) -> Path:
             "mad/jsd": 0.2 * made.miss + 0.3 / step,
             "mad/jsd_per_prompt": 0.05 + 0.4 / step,
             "mad/off_support_rate": made.off_support,
-            "mad/unjudged_rate": 0.0,
+            "mad/ungraded_rate": 0.0,
             "mad/pass@1": made.accuracy,
             "mad/correctness/mean": made.accuracy,
             "mad/divergence_reward/mean": -1.0 / step,
             "mad/reward/mean": 0.5,
             "mad/single_category_group_rate": 0.1,
             "mad/alarm/starved_categories": float(10 <= step < 20),
-            "mad/alarm/unjudged": 0.0,
+            "mad/alarm/ungraded": 0.0,
         }
         history.append({"step": step, "data": data})
     write_jsonl(root / "metrics" / "attempt-1.jsonl", history)

@@ -104,9 +104,9 @@ def test_the_page_of_one_run_draws_and_filters_its_samples(browser: Browser, run
     browser.wait("document.body.dataset.drawn > 0")
     assert browser.run("document.querySelectorAll('.plot .main-svg').length") >= 5
     everything = browser.run("document.querySelectorAll('.sample').length")
-    browser.click("[data-filter=verdict] button[value=unjudged]")
+    browser.click("[data-filter=verdict] button[value=ungraded]")
     shown = "[...document.querySelectorAll('.sample:not([hidden])')]"
-    assert browser.run(f"{shown}.map(s => s.dataset.verdict)") == ["unjudged"]
+    assert browser.run(f"{shown}.map(s => s.dataset.verdict)") == ["ungraded"]
     browser.click("[data-filter=category] button[value=hi]")
     assert browser.run(f"{shown}.length") == 0
     browser.click("[data-filter=verdict] button[value='']")
@@ -168,7 +168,7 @@ def test_the_samples_are_of_every_category_and_verdict_in_turn(tmp_path: Path) -
     found = list(sample_responses(identified(root)))
     verdicts = [(s.category, s.verdict) for s in found]
     assert verdicts[:4] == [("en", "correct"), ("en", "incorrect")] * 2
-    assert verdicts[4:] == [("en", "correct")] * 2 + [("off-support", "unjudged"), ("off-support", "partial")]
+    assert verdicts[4:] == [("en", "correct")] * 2 + [("off-support", "ungraded"), ("off-support", "partial")]
     assert len({s.prompt for s in found if s.verdict == "correct"}) == 4
 
 

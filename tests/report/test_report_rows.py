@@ -34,8 +34,8 @@ def holdout(counts: Sequence[int], right: Sequence[int], off_support: int = 0) -
     """So many responses of each category, each a problem of its own, the first ``right`` of them correct."""
     rows = []
     for name, n, r in zip((*CATEGORIES, None), (*counts, off_support), (*right, 0), strict=True):
-        judged = [{"category": name, "correct": i < r, "split": "holdout"} for i in range(n)]
-        rows += [{"group": f"{name}{i}", "session": 0, "turn": 0, **verdict} for i, verdict in enumerate(judged)]
+        graded = [{"category": name, "correct": i < r, "split": "holdout"} for i in range(n)]
+        rows += [{"group": f"{name}{i}", "session": 0, "turn": 0, **verdict} for i, verdict in enumerate(graded)]
     return rows
 
 

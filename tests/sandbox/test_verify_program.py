@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from madrl.grading.programs.program import URLS_VARIABLE, default_client, verify_program
 from madrl.rollout import Rollout, Verdict, Verification
-from madrl.verifiers.program import URLS_VARIABLE, default_client, verify_program
 
 if TYPE_CHECKING:
     from sandbox_service import Service

@@ -16,13 +16,13 @@ from madrl.trainer.alarm_messages import AlarmMessages
 from madrl.trainer.compose import compose
 from madrl.trainer.launch import _alarm_messages
 from madrl.trainer.progress import progress_of
-from madrl.trainer.sampler import MadReplayBuffer
+from madrl.trainer.replay_buffer import MadReplayBuffer
 
 COLLAPSED = {"mad/share/en": 0.99, "mad/share/zh": 0.01, "mad/share/es": 0.0, "mad/share/hi": 0.0, "mad/share/fr": 0.0}
 EVEN = dict.fromkeys(COLLAPSED, 0.2)
 EVERYTHING = COLLAPSED | {
     "mad/single_category_group_rate": 1.0,
-    "mad/unjudged_rate": 0.1,
+    "mad/ungraded_rate": 0.1,
     "mad/failed_session_rate": 0.0,
     "mad/equal_reward_group_rate": 1.0,
     "mad/off_support_rate": 0.5,
@@ -37,7 +37,7 @@ def settings(**changes: Any) -> Settings:
         "classifier": "language",
         "verifier": "math",
         "reward": {"divergence": "rkl", "form": "additive", "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001} | changes,
-        "max_unjudged_rate": 0.2,
+        "max_ungraded_rate": 0.2,
         "launch_check": "stop",
     }
     return Settings.from_config(node)

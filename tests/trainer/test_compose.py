@@ -28,8 +28,8 @@ REFUSED: list[tuple[list[str], str]] = [
     (["+madrl.reward.beta=1"], "unknown key madrl.reward.beta"),
     (["madrl.target={rank_1: -1}"], "target weight -1"),
     (["madrl.categories=[a,a]"], "declared twice"),
-    (["madrl.max_unjudged_rate=3"], "max_unjudged_rate=3"),
-    (["madrl.max_unjudged_rate=true"], "max_unjudged_rate=True"),
+    (["madrl.max_ungraded_rate=3"], "max_ungraded_rate=3"),
+    (["madrl.max_ungraded_rate=true"], "max_ungraded_rate=True"),
     (["madrl.categories=abc"], "is not a list"),
     (["madrl.classifier=chocie"], "unknown classifier 'chocie'"),
     (["madrl.verifier=no_such_package.mine:verify"], "cannot import 'no_such_package.mine'"),
@@ -99,8 +99,8 @@ def test_a_user_s_own_task_names_its_categories_and_its_plugins() -> None:
         "task=custom",
         "madrl.categories=[english,hindi,spanish,french]",
         "madrl.target={hindi: 1, spanish: 1, french: 1}",
-        "madrl.classifier=madrl.classifiers.choice:classify_choice",
-        "madrl.verifier=madrl.verifiers.listed_option:verify_listed_option",
+        "madrl.classifier=madrl.grading.choice:classify_choice",
+        "madrl.verifier=madrl.grading.listed_option:verify_listed_option",
         "paths.data=DIR",
     ]
     config = compose(mine)
@@ -181,7 +181,7 @@ def test_the_last_categories_replace_the_task_s() -> None:
 def test_a_prompt_has_as_many_responses_in_validation_and_holdout_on_gpus_as_in_the_paper(
     task: str, samples: int
 ) -> None:
-    # The holdout is sampled with the same key (madrl.generation.holdout).
+    # The holdout is sampled with the same key (madrl.sampling.holdout).
     config = compose([f"task={task}", "trainer.experiment_name=x", "paths.model=m"])
     assert config.actor_rollout_ref.rollout.val_kwargs.n == samples
     assert config.trainer.v1.sampler.sampler_kwargs.val_group_size == samples

@@ -21,7 +21,7 @@ from madrl.errors import MadrlError
 from madrl.run_folder import RunFolder
 from madrl.trainer.compose import compose
 from madrl.trainer.process import COMMON_ENVIRONMENT
-from madrl.trainer.sampler import MadReplayBuffer
+from madrl.trainer.replay_buffer import MadReplayBuffer
 
 pytestmark = pytest.mark.verl
 
@@ -39,7 +39,7 @@ class Group(NamedTuple):
 
 MIXED = Group(["rank_1", "rank_3", "rank_4", "rank_5"] * 2, [-1.0, 0.5, 0.25, 0.0] * 2)
 EQUAL = Group(["rank_3"] * GROUP, [0.5] * GROUP)
-UNJUDGED = Group(["rank_3", "rank_4", "rank_5", "rank_3"] * 2, [0.5] * GROUP, correct=None)
+UNGRADED = Group(["rank_3", "rank_4", "rank_5", "rank_3"] * 2, [0.5] * GROUP, correct=None)
 LOST = Group([], [])
 
 
@@ -165,14 +165,14 @@ def test_a_run_that_finds_no_group_to_train_on_ends_at_its_limit(tmp_path: Path)
 
 
 def test_an_outage_is_not_filtered_away(tmp_path: Path) -> None:
-    """Unjudged responses all have one correctness: their groups would be generated anew until the judge is back."""
-    with pytest.raises(MadrlError, match=r"train step 2: 100.0% of the responses are unjudged .* 16 x down"):
-        sampled(buffer_of(tmp_path, Script([UNJUDGED] * 100), FILTER))
+    """Ungraded responses all have one correctness: their groups would be generated anew until the judge is back."""
+    with pytest.raises(MadrlError, match=r"train step 2: 100.0% of the responses are ungraded .* 16 x down"):
+        sampled(buffer_of(tmp_path, Script([UNGRADED] * 100), FILTER))
 
 
 def test_a_group_that_failed_as_a_whole_is_replaced_and_counted(tmp_path: Path) -> None:
     script = Script([MIXED, LOST, MIXED])
-    refill, limit = "trainer.v1.sampler.sync_refill_failed_groups=True", "madrl.max_unjudged_rate=0.5"
+    refill, limit = "trainer.v1.sampler.sync_refill_failed_groups=True", "madrl.max_ungraded_rate=0.5"
     records, metrics = sampled(buffer_of(tmp_path, script, refill, limit))
     assert script.asked == [PROMPTS, 1]
     assert len(records) == PROMPTS * GROUP
@@ -180,7 +180,7 @@ def test_a_group_that_failed_as_a_whole_is_replaced_and_counted(tmp_path: Path) 
 
 
 def test_groups_that_all_fail_are_not_replaced_for_ever(tmp_path: Path) -> None:
-    with pytest.raises(MadrlError, match=r"100.0% of the responses are unjudged or failed.* 16 sessions failed"):
+    with pytest.raises(MadrlError, match=r"100.0% of the responses are ungraded or failed.* 16 sessions failed"):
         sampled(buffer_of(tmp_path, Script([LOST] * 100), "trainer.v1.sampler.sync_refill_failed_groups=True"))
 
 
@@ -201,6 +201,6 @@ def test_a_run_that_goes_on_all_the_same_leaves_the_line(tmp_path: Path, overrid
     assert line.count("\n") == 1
 
 
-def test_a_run_that_has_begun_is_not_judged_again(tmp_path: Path) -> None:
+def test_a_run_that_has_begun_is_not_graded_again(tmp_path: Path) -> None:
     sampled(buffer_of(tmp_path, Script([EQUAL, EQUAL])), step=2)
     assert not RunFolder(tmp_path).launch_check.exists()

@@ -11,12 +11,12 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopO
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
 from verl.trainer.ppo.v1.agent_loop_tq import logger as verl_logger
 
-from madrl.classifiers.choice import choice_ground_truth
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
-from madrl.judge import PluginError
+from madrl.grading.choice import choice_ground_truth
+from madrl.grading.grader import PluginError
 from madrl.reward import score_group
-from madrl.rollout import Classification, Judgment, Rollout, Verification
+from madrl.rollout import Classification, Grade, Rollout, Verification
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import (
     Arrival,
@@ -26,8 +26,8 @@ from madrl.trainer.group_loop import (
     session_seed,
     without_its_traceback,
 )
-from madrl.trainer.judging import PromptGroup
-from madrl.trainer.reward_manager import JUDGE, STAGE, MadRewardManager
+from madrl.trainer.prompt_group import PromptGroup
+from madrl.trainer.reward_manager import GRADE, STAGE, MadRewardManager
 from madrl.trainer.rollout_engines import SEED_PARAMETER
 
 OPTIONS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
@@ -83,12 +83,12 @@ async def test_the_reward_manager_scores_a_group_as_score_group_does(manager: Ma
     assert [info["correct"] for info in out["reward_extra_info"]] == [1.0, 1.0, 1.0, 0.0]
 
 
-async def test_judging_first_and_scoring_later_gives_what_one_call_gives(manager: MadRewardManager) -> None:
+async def test_grading_first_and_scoring_later_gives_what_one_call_gives(manager: MadRewardManager) -> None:
     group = arrivals("Arctic", "Indian and Pacific", "Southern")
-    judgments: list[Judgment] = []
+    grades: list[Grade] = []
     for part in (group[:1], group[1:]):
-        judgments += (await manager.run_single(group_data(part, {STAGE: JUDGE})))["judgments"]
-    later = await manager.run_single(group_data(group, {"validate": False}, judgments))
+        grades += (await manager.run_single(group_data(part, {STAGE: GRADE})))["grades"]
+    later = await manager.run_single(group_data(group, {"validate": False}, grades))
     assert later == await manager.run_single(group_data(group, {"validate": False}))
 
 
@@ -110,7 +110,7 @@ async def test_a_tool_s_output_is_not_read_as_what_the_model_wrote(manager: MadR
     called_a_tool.output.response_mask = [1, 1, 0, 0, 1]  # the tool said: Indian Pacific
     data = group_data([called_a_tool, plain], {})
     assert [r.response for r in manager.rollouts(data)] == ["Arctic and\nnothing", "Southern and Southern and"]
-    categories = [j.category for j in await manager.judge(data) if isinstance(j, Judgment)]
+    categories = [j.category for j in await manager.grade(data) if isinstance(j, Grade)]
     assert categories == ["rank_1", "rank_5"]  # with the tool's words the first would name three options
 
 
@@ -125,23 +125,23 @@ async def test_a_response_without_siblings_moves_nothing(manager: MadRewardManag
     assert out["reward_score"] == [0.0]
 
 
-async def test_an_unjudged_response_is_neither_right_nor_wrong(manager: MadRewardManager) -> None:
-    judgments = [Judgment("rank_3", 1.0), Judgment("rank_4", None, reason="the judge is down")]
-    out = manager.score(group_data(arrivals("Indian", "Pacific"), {"validate": False}), judgments)
+async def test_an_ungraded_response_is_neither_right_nor_wrong(manager: MadRewardManager) -> None:
+    grades = [Grade("rank_3", 1.0), Grade("rank_4", None, reason="the grade is down")]
+    out = manager.score(group_data(arrivals("Indian", "Pacific"), {"validate": False}), grades)
     assert [info["correct"] for info in out["reward_extra_info"]] == [1.0, None]
     assert [info["correctness"] for info in out["reward_extra_info"]] == [1.0, 1.0]
 
 
-async def test_a_verifier_that_raises_leaves_the_response_unjudged(
+async def test_a_verifier_that_raises_leaves_the_response_ungraded(
     manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def down(rollout: Rollout) -> Verification:
-        raise ConnectionError("the judge is down")
+        raise ConnectionError("the grade is down")
 
     monkeypatch.setattr(manager, "verify", down)
     out = await manager.run_single(group_data(arrivals("Indian", "Pacific"), {"validate": False}))
     assert [info["correct"] for info in out["reward_extra_info"]] == [None, None]
-    assert out["reward_extra_info"][0]["reason"] == "verifier raised ConnectionError: the judge is down"
+    assert out["reward_extra_info"][0]["reason"] == "verifier raised ConnectionError: the grade is down"
 
 
 async def test_a_classifier_that_raises_on_one_response_spares_its_siblings(
@@ -153,19 +153,19 @@ async def test_a_classifier_that_raises_on_one_response_spares_its_siblings(
         return Classification("rank_3")
 
     monkeypatch.setattr(manager, "classify", fussy)
-    judged = (await manager.run_single(group_data(arrivals("Indian", "nothing"), {STAGE: JUDGE})))["judgments"]
-    assert judged[0].category == "rank_3"
-    assert isinstance(judged[1], RuntimeError)
-    assert "ValueError: no words for that" in str(judged[1])
+    graded = (await manager.run_single(group_data(arrivals("Indian", "nothing"), {STAGE: GRADE})))["grades"]
+    assert graded[0].category == "rank_3"
+    assert isinstance(graded[1], RuntimeError)
+    assert "ValueError: no words for that" in str(graded[1])
 
 
 async def test_a_category_that_is_not_declared_spares_its_siblings(
     manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(manager, "classify", lambda rollout: "rank_3" if rollout.response == "Indian" else "rank_9")
-    judged = (await manager.run_single(group_data(arrivals("Indian", "Pacific"), {STAGE: JUDGE})))["judgments"]
-    assert judged[0].category == "rank_3"
-    assert str(judged[1]).startswith("classifier choice: category 'rank_9' is not declared")
+    graded = (await manager.run_single(group_data(arrivals("Indian", "Pacific"), {STAGE: GRADE})))["grades"]
+    assert graded[0].category == "rank_3"
+    assert str(graded[1]).startswith("classifier choice: category 'rank_9' is not declared")
 
 
 async def test_a_verifier_that_returns_something_else_spares_its_siblings(
@@ -175,9 +175,9 @@ async def test_a_verifier_that_returns_something_else_spares_its_siblings(
         return 1.0 if rollout.response == "Indian" else "right"
 
     monkeypatch.setattr(manager, "verify", unsure)
-    judged = (await manager.run_single(group_data(arrivals("Indian", "Pacific"), {STAGE: JUDGE})))["judgments"]
-    assert judged[0].correctness == 1.0
-    assert str(judged[1]).startswith("verifier listed_option returned 'right', a str: return True or False")
+    graded = (await manager.run_single(group_data(arrivals("Indian", "Pacific"), {STAGE: GRADE})))["grades"]
+    assert graded[0].correctness == 1.0
+    assert str(graded[1]).startswith("verifier listed_option returned 'right', a str: return True or False")
 
 
 def test_a_session_that_a_plug_in_s_mistake_ends_is_logged_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
@@ -234,9 +234,9 @@ def test_a_step_number_of_any_integer_type_gives_the_same_seed() -> None:
 def test_the_manager_can_be_run_from_an_event_loop_of_its_own() -> None:
     config = compose(["task=synthetic_closed", "trainer.experiment_name=x"])
     out = asyncio.run(
-        MadRewardManager(config, WordTokenizer()).run_single(group_data(arrivals("Indian"), {STAGE: JUDGE}))
+        MadRewardManager(config, WordTokenizer()).run_single(group_data(arrivals("Indian"), {STAGE: GRADE}))
     )
-    assert out["judgments"][0].category == "rank_3"
+    assert out["grades"][0].category == "rank_3"
 
 
 class RecordingLoop:
@@ -256,7 +256,7 @@ class WorkerWithoutEngine(GroupAgentLoopWorker):
         self.config = config
         self.llm_client = self.tokenizer = self.processor = self.hf_model_type = self.dataset_cls = None
         self.tools: list[Any] = []
-        self._groups = {"p": PromptGroup(1, self._judge, self._unused)}
+        self._groups = {"p": PromptGroup(1, self._grade, self._unused)}
 
     async def _unused(self, *_: Any) -> Any: ...
 

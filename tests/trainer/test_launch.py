@@ -15,6 +15,7 @@ import pytest
 from madrl.errors import MadrlError
 from madrl.evaluation.score import run_settings
 from madrl.files import locked
+from madrl.grading.programs.program import URLS_VARIABLE
 from madrl.run_folder import RunFolder
 from madrl.schema import make_row, write_parquet
 from madrl.trainer import launch, progress
@@ -23,7 +24,6 @@ from madrl.trainer.launch import _claim, _messages, _one_of_its_own, train
 from madrl.trainer.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
 from madrl.trainer.progress import progress_of
 from madrl.trainer.rehearsal import rehearse
-from madrl.verifiers.program import URLS_VARIABLE
 
 DEADLINE_S = 300.0
 

@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 from verl.utils.dataset.rl_dataset import RLHFDataset
 
 from madrl.errors import MadrlError
-from madrl.miniature.tiny_model import build_tokenizer
+from madrl.miniature.model import build_tokenizer
 from madrl.schema import make_row, write_parquet
 from madrl.trainer.compose import compose
 from madrl.trainer.launch import train

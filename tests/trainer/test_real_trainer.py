@@ -23,7 +23,7 @@ from madrl.evaluation.report import report_run
 from madrl.evaluation.score import run_settings
 from madrl.files import locked, read_jsonl
 from madrl.frequency import category_indices
-from madrl.miniature.tiny_model import build_model, build_tokenizer, save
+from madrl.miniature.model import build_model, build_tokenizer, save
 from madrl.records import read
 from madrl.reward import score_group
 from madrl.run_folder import RunFolder
@@ -61,7 +61,7 @@ class Trainings:
             "reward.custom_reward_function.path": Path(__file__).with_name("plugins_under_test.py"),
             "reward.custom_reward_function.name": "score_by_checksum",
             "+reward.custom_reward_function.reward_kwargs.parts": 4,
-            "madrl.max_unjudged_rate": 0.5,
+            "madrl.max_ungraded_rate": 0.5,
             "trainer.experiment_name": name,
             "paths.run": self.folder / name,
             "paths.data": self.data,
@@ -179,7 +179,7 @@ def test_each_group_was_scored_whole_by_the_group_reward(undisturbed: RunFolder)
             assert [r["reward"] for r in group] == pytest.approx(expected.reward.tolist(), abs=1e-5)
 
 
-def test_verl_s_own_reward_function_judged_every_response_in_training_and_in_validation(undisturbed: RunFolder) -> None:
+def test_verl_s_own_reward_function_graded_every_response_in_training_and_in_validation(undisturbed: RunFolder) -> None:
     seen = []
     for step in range(1, STEPS + 1):
         for record in (r for group in groups_at(undisturbed, step).values() for r in group):
@@ -207,7 +207,7 @@ def test_siblings_are_different_responses(undisturbed: RunFolder) -> None:
     assert all(len(responses) > 1 for responses in by_prompt.values())
 
 
-def test_both_reward_workers_judged_responses(trainings: Trainings, undisturbed: RunFolder) -> None:
+def test_both_reward_workers_graded_responses(trainings: Trainings, undisturbed: RunFolder) -> None:
     pids = (trainings.folder / "undisturbed.pids").read_text().split()
     assert len(set(pids)) == 2
 
@@ -223,7 +223,7 @@ def test_the_training_metrics_measure_the_batch_against_the_target(undisturbed: 
         for name in settings.categories:
             assert metrics[f"mad/share/{name}"] == pytest.approx(on_support.count(name) / len(on_support))
         assert metrics["mad/off_support_rate"] == pytest.approx(1 - len(on_support) / len(records))
-        assert metrics["mad/unjudged_rate"] == 0.0
+        assert metrics["mad/ungraded_rate"] == 0.0
         assert 0.0 <= metrics["mad/jsd"] <= 0.694
         assert "mad/single_category_group_rate" in metrics
 

@@ -16,18 +16,18 @@ from test_group_loop import OPTIONS, WordTokenizer
 from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
 from verl.trainer.ppo.v1.trainer_base import PPOTrainer
 
-from madrl.classifiers.choice import choice_ground_truth
 from madrl.cli import main
 from madrl.evaluation.samples import score_samples
-from madrl.generation.engine import Generated
-from madrl.generation.generate import Sampling, generate_file
-from madrl.generation.judging import JudgeSpec
-from madrl.records import read, read_judged
+from madrl.grading.choice import choice_ground_truth
+from madrl.records import read, read_graded
+from madrl.sampling.engine import Generated
+from madrl.sampling.generate import Sampling, generate_file
+from madrl.sampling.grading import GraderSpec
 from madrl.schema import make_row, write_parquet
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data
+from madrl.trainer.replay_buffer import MadReplayBuffer, write_scores
 from madrl.trainer.reward_manager import MadRewardManager
-from madrl.trainer.sampler import MadReplayBuffer, write_scores
 
 RESPONSES = (("Arctic", "Indian", "Indian", "nothing"), ("Pacific", "Pacific", "Arctic and Indian", "Southern"))
 """Of two prompts."""
@@ -83,9 +83,9 @@ def generated(folder: Path, manager: MadRewardManager, monkeypatch: pytest.Monke
     ]
     write_parquet(rows, folder / "rows.parquet")
     script(monkeypatch, lambda request: Generated(RESPONSES[request.row][request.sample], "stop", 1))
-    judge = JudgeSpec("choice", "listed_option", manager.settings.categories)
+    grader = GraderSpec("choice", "listed_option", manager.settings.categories)
     sampling = Sampling(str(write_model(folder / "model")))
-    generate_file(folder / "rows.parquet", folder / "generated.jsonl", sampling, judge, len(RESPONSES[0]))
+    generate_file(folder / "rows.parquet", folder / "generated.jsonl", sampling, grader, len(RESPONSES[0]))
     return folder / "generated.jsonl"
 
 
@@ -115,7 +115,7 @@ def test_rescoring_a_run_s_scores_gives_the_rewards_that_they_hold(
                 keys.append(f"random_{row}_{session}_{turn}")
                 fields["extra_fields"].append({"reward_extra_info": info})
                 fields["rm_scores"].append(np.array([0.0, reward]))
-    monkeypatch.setattr("madrl.trainer.sampler.tq.kv_batch_get", lambda **_: fields)
+    monkeypatch.setattr("madrl.trainer.replay_buffer.tq.kv_batch_get", lambda **_: fields)
     buffer = MadReplayBuffer.__new__(MadReplayBuffer)  # its own state, without veRL's
     buffer.max_response_length = 64
     tags = [{"response_len": 1}] * len(keys)
@@ -152,8 +152,8 @@ def test_a_validation_dump_of_verl_s_is_read_by_our_names_and_measured_as_the_sa
     name = {"group": "random_0", "session": 0, "turn": 0, "row": 0, "prompt": "Name an ocean.", "response": "Arctic"}
     assert {key: first[key] for key in name} == name
     assert {"uid", "input", "output", "gts", "score"} & first.keys() == set()
-    ours = read_judged(generated(tmp_path, manager, monkeypatch), settings.categories)
-    theirs = read_judged(dump, settings.categories)
+    ours = read_graded(generated(tmp_path, manager, monkeypatch), settings.categories)
+    theirs = read_graded(dump, settings.categories)
     assert score_samples(theirs, settings.categories, settings.target, 0.001) == score_samples(
         ours, settings.categories, settings.target, 0.001
     )

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from madrl.classifiers.choice import choice_ground_truth
 from madrl.cli import main
 from madrl.errors import MadrlError
+from madrl.grading.choice import choice_ground_truth
 from madrl.schema import make_row, write_parquet
 from madrl.trainer.rehearsal import rehearse
 
@@ -67,8 +67,8 @@ def test_plug_ins_of_the_user_s_own_are_rehearsed(data: Path, capsys: pytest.Cap
         "task=custom",
         "madrl.categories=[rank_1,rank_5]",
         "madrl.target={rank_1: 1, rank_5: 1}",
-        "madrl.classifier=madrl.classifiers.choice:classify_choice",
-        "madrl.verifier=madrl.verifiers.listed_option:verify_listed_option",
+        "madrl.classifier=madrl.grading.choice:classify_choice",
+        "madrl.verifier=madrl.grading.listed_option:verify_listed_option",
         f"paths.data={data}",
     ]
     assert main(["rehearse", *own, "--responses", str(file)]) == 0

@@ -12,12 +12,12 @@ import torch
 from sandbox_service import Service
 from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
 
-from madrl.rollout import Judgment
+from madrl.grading.programs.program import URLS_VARIABLE, default_client
+from madrl.rollout import Grade
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data
-from madrl.trainer.reward_manager import JUDGE, STAGE, MadRewardManager
-from madrl.trainer.sampler import batch_metrics
-from madrl.verifiers.program import URLS_VARIABLE, default_client
+from madrl.trainer.replay_buffer import batch_metrics
+from madrl.trainer.reward_manager import GRADE, STAGE, MadRewardManager
 
 pytestmark = [pytest.mark.verl, pytest.mark.sandbox, pytest.mark.slow]
 
@@ -58,7 +58,9 @@ def group(number: int) -> list[Arrival]:
 def service(own_service: Callable[..., Service], monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     running = own_service()
     monkeypatch.setenv(URLS_VARIABLE, running.url)
-    monkeypatch.setattr("madrl.verifiers.program.DEADLINE_S", 3600.0)  # 1,024 programs took 362 s on a loaded machine
+    monkeypatch.setattr(
+        "madrl.grading.programs.program.DEADLINE_S", 3600.0
+    )  # 1,024 programs took 362 s on a loaded machine
     default_client.cache_clear()
     yield running
     default_client.cache_clear()
@@ -70,28 +72,28 @@ async def test_1024_queued_rollouts_stay_bounded_and_survive_a_restart_of_the_sa
     groups = [group(number) for number in range(GROUPS)]
     before_mib = peak_mib = psutil.Process().memory_info().rss / 2**20
 
-    async def judge(arrivals: Sequence[Arrival]) -> list[Judgment]:
-        return list((await manager.run_single(group_data(arrivals, {STAGE: JUDGE})))["judgments"])
+    async def grade(arrivals: Sequence[Arrival]) -> list[Grade]:
+        return list((await manager.run_single(group_data(arrivals, {STAGE: GRADE})))["grades"])
 
-    step = asyncio.gather(*map(judge, groups))
+    step = asyncio.gather(*map(grade, groups))
     restarted = False
     while not step.done():
         await asyncio.sleep(0.05)
         peak_mib = max(peak_mib, psutil.Process().memory_info().rss / 2**20)
-        if not restarted and 0 < manager.judging < 0.9 * GROUPS * GROUP_SIZE:
+        if not restarted and 0 < manager.grading < 0.9 * GROUPS * GROUP_SIZE:
             restarted = True
             await asyncio.to_thread(service.kill)
             await asyncio.to_thread(service.start)
-    judged = await step
+    graded = await step
 
     assert restarted
-    verdicts = Counter((i % 2, j.correctness, j.category) for found in judged for i, j in enumerate(found))
+    verdicts = Counter((i % 2, j.correctness, j.category) for found in graded for i, j in enumerate(found))
     assert verdicts == {(0, True, "python"): 512, (1, False, "python"): 512}
     assert peak_mib - before_mib < MAX_GROWTH_MIB  # not ru_maxrss: what earlier tests of this process took is in it
     # The first verdicts may be there before the last programs have come.
-    assert max(j.queued for found in judged for j in found) > 0.9 * GROUPS * GROUP_SIZE
+    assert max(j.queued for found in graded for j in found) > 0.9 * GROUPS * GROUP_SIZE
 
-    scored = await manager.run_single(group_data(groups[0], {}, judged[0]))
+    scored = await manager.run_single(group_data(groups[0], {}, graded[0]))
     records: list[dict[str, Any]] = [
         {"group": "0", "reward": r, "truncated": False, **info}
         for r, info in zip(scored["reward_score"], scored["reward_extra_info"], strict=True)

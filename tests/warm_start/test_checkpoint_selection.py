@@ -36,16 +36,16 @@ def test_no_checkpoint_that_reaches_every_category_is_an_error_that_names_those_
         choose([found(10, 0.0, 0.3), found(20, 0.0, 0.2)])
 
 
-def lines(*judged: tuple[str | None, bool | None]) -> list[dict[str, Any]]:
-    return [{"category": category, "correct": correct} for category, correct in judged]
+def lines(*graded: tuple[str | None, bool | None]) -> list[dict[str, Any]]:
+    return [{"category": category, "correct": correct} for category, correct in graded]
 
 
 def test_coverage_worked_by_hand() -> None:
     measured = coverage_of(7, lines(("en", True), ("en", False), ("en", True), ("hi", None), (None, False)), NAMES)
-    # of 5 responses 4 on-support: 3/4 and 1/4. min share: 1 of all 5. pass@1: 2 of 4 judged.
+    # of 5 responses 4 on-support: 3/4 and 1/4. min share: 1 of all 5. pass@1: 2 of 4 graded.
     assert measured.shares == {"en": 0.75, "hi": 0.25}
     assert (measured.step, measured.samples, measured.min_share) == (7, 5, 0.2)
-    assert (measured.off_support, measured.unjudged, measured.pass_at_1) == (0.2, 0.2, 0.5)
+    assert (measured.off_support, measured.ungraded, measured.pass_at_1) == (0.2, 0.2, 0.5)
     # m = (5/8, 3/8): (1/2 ln 4/5 + 1/2 ln 4/3 + 3/4 ln 6/5 + 1/4 ln 2/3) / 2 = 0.033822
     assert measured.jsd == pytest.approx(0.033822, abs=1e-6)
     assert measured.floor is not None

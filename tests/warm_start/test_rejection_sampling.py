@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.generation.judging import JudgeSpec
-from madrl.generation.requests import Request
+from madrl.sampling.grading import GraderSpec
+from madrl.sampling.requests import Request
 from madrl.warm_start.config import WarmStart
 from madrl.warm_start.sampling import Harvest, check_yield, harvests_of, next_round, normalized
 
@@ -20,7 +20,7 @@ def settings(**changed: Any) -> WarmStart:
         "data": Path("data"),
         "model": "model",
         "seed": 1,
-        "judge": JudgeSpec("language", "math", CATEGORIES),
+        "judge": GraderSpec("language", "math", CATEGORIES),
         "prompt_tokens": 60,
         "response_tokens": 40,
         "temperature": 1.0,
@@ -60,7 +60,7 @@ def test_a_response_is_kept_only_when_it_is_right_on_category_whole_short_and_ne
     assert [kept["response"] for kept in harvest["hi"].kept] == ["first", "last"]
     # on category: all but the second and the third; correct: of these all but the fourth, the fifth and the last
     assert harvest["hi"].facts() == {
-        "asked": 10, "on_category": 8, "correct": 5, "kept": 2, "yield": 2 / 10, "unjudged": 1,
+        "asked": 10, "on_category": 8, "correct": 5, "kept": 2, "yield": 2 / 10, "ungraded": 1,
     }  # fmt: skip
     assert harvest["en"].facts()["kept"] == 0
 

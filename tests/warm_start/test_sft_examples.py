@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from madrl.generation.requests import Row, messages_of
 from madrl.prompts import LANGUAGE_NAMES, in_language, math_prompt
+from madrl.sampling.requests import Row, messages_of
 from madrl.warm_start.examples import balanced, messages, write_examples
 
 

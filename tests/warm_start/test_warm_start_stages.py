@@ -12,8 +12,8 @@ from scripted_engine import ScriptedEngines, script, write_model, write_rows
 
 import madrl.trainer.sft
 from madrl import cli
-from madrl.generation.engine import Generated
-from madrl.generation.requests import Request
+from madrl.sampling.engine import Generated
+from madrl.sampling.requests import Request
 from madrl.trainer.sft import Finetuning
 from madrl.warm_start import run as stages
 
@@ -76,7 +76,7 @@ def test_the_whole_warm_start_leaves_a_model_and_says_how_it_came_about(
     assert report["used_of_each"] == 20
     for found in report["categories"].values():
         # Asked 25, of which a third is wrong: not enough, so once more, 64 at least but 25 a round.
-        assert (found["asked"], found["on_category"], found["unjudged"]) == (50, 50, 0)
+        assert (found["asked"], found["on_category"], found["ungraded"]) == (50, 50, 0)
         assert found["kept"] == found["correct"] == 33 or found["kept"] == found["correct"] == 34
     learnt = pq.read_table(stage.run / "sft.parquet").to_pylist()
     assert len(learnt) == 100

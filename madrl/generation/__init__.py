@@ -1,1 +1,0 @@
-"""Responses of a model outside of training: k samples for each row from vLLM, judged as in training."""

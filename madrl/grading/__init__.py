@@ -1,0 +1,1 @@
+"""Grades responses: the category that each is in, and whether it solves its problem."""

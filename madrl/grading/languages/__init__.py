@@ -1,0 +1,1 @@
+"""The natural language of a response."""

@@ -1,0 +1,1 @@
+"""The answer to a mathematical problem, found in a response and compared with the reference."""

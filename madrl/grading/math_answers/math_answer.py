@@ -1,0 +1,38 @@
+"""MATH: whether the answer that a response gives is the reference, whatever language and notation it is written in.
+
+`answer_text` finds the answer; `equivalence` compares it with the reference as written, word for word or as exact
+fractions, in microseconds; what needs algebra goes to math-verify and sympy in a worker process (`worker_pool`).
+"""
+
+import asyncio
+
+from madrl.grading.math_answers.answer_text import answer_in
+from madrl.grading.math_answers.equivalence import decide, expression
+from madrl.grading.math_answers.worker_pool import default_pool
+from madrl.rollout import Rollout, Verification
+
+MAX_ANSWER_LENGTH = 4096
+"""In characters. The longest reference of MATH has 159."""
+
+
+async def verify_math(rollout: Rollout) -> Verification:
+    """CORRECT when the answer equals ``ground_truth``, a number or formula in LaTeX such as ``18`` or ``\\frac{1}{2}``.
+
+    INCORRECT with the reason ``wrong``, ``no_answer``, ``too_long``, or what the answer did to its worker:
+    ``deadline``, ``out_of_memory``, ``worker_crash``, ``error``. UNGRADED for what is not its doing: ``bad_reference``
+    (empty, or no formula to anybody; an answer in the reference's own words is still correct), ``worker_lost``,
+    ``worker_stalled``, ``queue_full``, ``no_time``.
+    """
+    answer = answer_in(rollout.response)
+    if not rollout.ground_truth.strip():
+        return Verification(None, answer, "bad_reference")
+    if answer is None:
+        return Verification(0.0, reason="no_answer")
+    if len(answer) > MAX_ANSWER_LENGTH:
+        return Verification(0.0, answer[:MAX_ANSWER_LENGTH], "too_long")
+    is_equal = decide(rollout.ground_truth, answer)
+    if is_equal is None:
+        reference = expression(rollout.ground_truth, is_reference=True).latex
+        comparison = await asyncio.wrap_future(default_pool().submit(reference, expression(answer).latex))
+        return Verification(comparison.correctness, answer, comparison.reason)
+    return Verification(1.0, answer) if is_equal else Verification(0.0, answer, "wrong")

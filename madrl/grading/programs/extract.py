@@ -1,0 +1,189 @@
+"""The program in a response: the last fenced block that is one, in the language that its code really is.
+
+One extracted object serves both the verifier and the language classifier, so that a response cannot earn one
+language's category with another's code. How the language is told is source_language's subject; how the program is
+found is this one's. Responses that fence nothing are searched for bare code.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from madrl.grading.programs.source_language import source_language
+
+LANGUAGE_OF_TAG = {
+    **dict.fromkeys(("python", "py", "python3", "py3", "pypy", "pypy3"), "python"),
+    **dict.fromkeys(("cpp", "c++", "cc", "cxx", "g++"), "cpp"),
+    **{f"{name}{year}": "cpp" for name in ("c++", "cpp") for year in ("11", "14", "17", "20", "23")},
+    **dict.fromkeys(("java", *(f"java{version}" for version in ("8", "11", "17", "21"))), "java"),
+    **dict.fromkeys(("go", "golang"), "go"),
+    **dict.fromkeys(("javascript", "js", "node", "nodejs", "node.js", "mjs", "cjs", "es6"), "javascript"),
+}
+"""Tag in lower case -> the language's one name, here and in the sandbox."""
+
+FOREIGN_TAGS = frozenset({
+    "c", "c99", "c11", "ada", "awk", "bash", "sh", "shell", "zsh", "batch", "powershell", "basic", "vb", "vbnet",
+    "cobol", "clojure", "coffeescript", "crystal", "cs", "csharp", "c#", "d", "dart", "delphi", "elixir", "erlang",
+    "fortran", "fsharp", "f#", "groovy", "haskell", "hs", "julia", "kotlin", "kt", "lisp", "scheme", "racket",
+    "lua", "matlab", "octave", "nim", "objc", "objective-c", "objectivec", "ocaml", "pascal", "perl", "php",
+    "prolog", "r", "ruby", "rb", "rust", "rs", "scala", "solidity", "sql", "swift", "tcl", "ts", "tsx",
+    "typescript", "v", "verilog", "zig",
+})  # fmt: skip
+"""Tags, in lower case, of languages that are not ours. Any other tag (text, output, none at all) says nothing."""
+
+MAX_UNFENCED_TRIES = 12
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_FENCE = re.compile(r"(?P<marker>[ ]*(?:(?:[-*+]|\d{1,9}[.)])[ ]+)?)(?P<run>`{3,}|~{3,})(?P<info>.*)")
+_LIST_ITEM = re.compile(r"[ ]*(?:[-*+]|\d{1,9}[.)])[ ]+")
+_TAG = re.compile(r"\{?\s*\.?([^\s{}]*)")
+
+_NUMBERS = re.compile(r"[-+\d\s.]*")
+_COMMENT = re.compile(r"\s*(?://|/\*|\*|#(?![# ]*[A-Z\d*])|\"\"\"|''')")
+_CODE = re.compile(
+    r"[;{}=]|\w\(|\)\s*+(?::\s*+)?$|^\s*(?:#\s*include|import|from|package|using|return|else|try|pass)\b|:\s*$|^\s+\S"
+)
+_PROSE = re.compile(r"\s*(?:[#>*+-]+\s|\d+[.)]\s|\*\*)?[\"'`*(]*[^\W\d_][\w'’-]*,?(?:\s+\S+){2,}|\s*#{1,6}\s|\s*\*\*")
+
+
+class Program(NamedTuple):
+    """What a response would have us run."""
+
+    language: str | None
+    """A value of LANGUAGE_OF_TAG, by what the code is; None when it is in no language of ours."""
+    code: str
+    """Its lines, each ending in a newline."""
+    tag: str
+    """The first word after the fence, as written; empty without a fence."""
+    reason: str = ""
+    """Why the language is not the one that the tag names."""
+
+
+class _Block(NamedTuple):
+    tag: str
+    code: str
+
+
+@lru_cache(maxsize=512)
+def last_program(response: str) -> Program | None:
+    """The last fenced block of ``response`` that is a program in a language of ours (source_language).
+
+    Blocks after it, of sample output or of nothing, change nothing. When no block is a program, the last that isn't
+    blank stands for it, with no language. A response that fences nothing is searched for bare code; None when there is
+    none in it either.
+    """
+    prose, blocks = _split(response)
+    for block in reversed(blocks):
+        program = _program(block)
+        if program.language:
+            return program
+    unfenced = _unfenced(prose)
+    if unfenced:
+        return unfenced
+    return _program(blocks[-1]) if blocks else None
+
+
+def _program(block: _Block) -> Program:
+    tag = block.tag.lower()
+    claimed = LANGUAGE_OF_TAG.get(tag)
+    language = source_language(block.code, claimed, doubtful=tag in FOREIGN_TAGS)
+    said = f"tag {block.tag}" if block.tag else "no tag"
+    reason = "" if language == claimed and claimed else f"{said}, code is {language or 'none of ours'}"
+    return Program(language, block.code, block.tag, reason)
+
+
+def _split(response: str) -> tuple[list[str], list[_Block]]:
+    """The lines outside fenced blocks, and the blocks that aren't blank.
+
+    Fences are CommonMark's (0.31, section 4.5): three or more backticks or tildes after at most three spaces, closed by
+    at least as many of the same, so that a longer fence can hold a shorter one. A fence inside a sentence is none. A
+    block that is never closed runs to the end: a response cut at the length cap still has a program, graded like any
+    other. The tag is the info string's first word, or the class in ``{.python}``. Below a list item the three spaces
+    count from the item's text, and the item may start with the fence.
+    """
+    prose: list[str] = []
+    blocks: list[_Block] = []
+    lines: list[str] = []
+    opened: re.Match[str] | None = None
+    item = 0  # where the text of the last list item starts
+    for line in _LINE_END.split(response):
+        fence = _FENCE.fullmatch(line)
+        if opened is None:
+            marker = _LIST_ITEM.match(line)
+            if marker:
+                item = marker.end()
+            elif line and not line[0].isspace():
+                item = 0
+            # An info string with a backtick in it is inline code: ```print(1)```.
+            if fence and len(fence["marker"]) <= item + 3 and not (fence["run"][0] == "`" and "`" in fence["info"]):
+                opened, lines = fence, []
+            else:
+                prose.append(line)
+        elif _closes(fence, opened, item):
+            blocks.append(_block(opened, lines))
+            opened = None
+        else:
+            indent = len(line) - len(line.lstrip(" "))
+            lines.append(line[min(indent, len(opened["marker"])) :])
+    if opened is not None:
+        blocks.append(_block(opened, lines))
+    return prose, [block for block in blocks if block.code.strip()]
+
+
+def _closes(fence: re.Match[str] | None, opened: re.Match[str], item: int) -> bool:
+    return (
+        fence is not None
+        and fence["marker"].isspace() | (not fence["marker"])
+        and len(fence["marker"]) <= (item if len(opened["marker"]) >= item else 0) + 3
+        and fence["run"].startswith(opened["run"])
+        and not fence["info"].strip(" \t")
+    )
+
+
+def _block(opened: re.Match[str], lines: list[str]) -> _Block:
+    tag = _TAG.match(opened["info"].strip())
+    assert tag is not None  # it matches the empty string
+    return _Block(tag[1], "".join(f"{line}\n" for line in lines))
+
+
+def _unfenced(lines: list[str]) -> Program | None:
+    """The longest stretch of lines that is a program, between what reads as prose."""
+    for start, end in _stretches(lines):
+        code = "".join(f"{line}\n" for line in lines[start:end])
+        language = source_language(code)
+        if language:
+            return Program(language, code, "", f"no fence, code is {language}")
+    return None
+
+
+def _stretches(lines: list[str]) -> Iterator[tuple[int, int]]:
+    """Where a program may start and end: first where prose turns to code for the first and the last time, then later
+    starts and earlier ends, MAX_UNFENCED_TRIES in all.
+
+    A line that looks like code may be prose all the same when it stands alone (``Let x = 5.``) or is only numbers, as
+    in sample input. Several lines never are, nor one that ends as no sentence does: or a part of a program in another
+    language would pass for one of ours.
+    """
+    written = [i for i, line in enumerate(lines) if line.strip()]
+    code = {i for i in written if not _is_prose(lines[i])}
+    certain = {
+        i
+        for i in code
+        if not _NUMBERS.fullmatch(lines[i]) and (i - 1 in code or i + 1 in code or lines[i].rstrip()[-1] in ";{}")
+    }
+    starts = [i for before, i in pairwise([-1, *written]) if i in code and before not in certain]
+    ends = [i + 1 for i, after in pairwise([*written, -1]) if i in code and after not in certain]
+    ends.reverse()
+    pairs = sorted(
+        ((skipped_starts + skipped_ends, start, end)
+         for skipped_starts, start in enumerate(starts[:MAX_UNFENCED_TRIES])
+         for skipped_ends, end in enumerate(ends[:MAX_UNFENCED_TRIES]) if start < end),
+    )  # fmt: skip
+    for _, start, end in pairs[:MAX_UNFENCED_TRIES]:
+        yield start, end
+
+
+def _is_prose(line: str) -> bool:
+    return bool(_PROSE.match(line)) and not _COMMENT.match(line) and not _CODE.search(line)

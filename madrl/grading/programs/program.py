@@ -1,0 +1,119 @@
+"""CODE: whether the program in a response passes its row's tests, run as the language that it is in.
+
+The programs run in the sandbox service, never here. Its replicas are named by the environment variable
+MADRL_SANDBOX_URLS, since a verifier is a function of the rollout alone and the machines belong to a run, not to a row.
+"""
+
+import json
+import os
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from madrl.errors import MadrlError
+from madrl.grading.programs.extract import last_program
+from madrl.rollout import Rollout, Verification
+
+if TYPE_CHECKING:
+    from madrl.grading.programs.sandbox_client import SandboxClient
+
+URLS_VARIABLE = "MADRL_SANDBOX_URLS"
+DEFAULT_URL = "http://127.0.0.1:8080"
+DEADLINE_S = 900.0
+"""From the moment a response asks, its turn behind the others of its batch included: time enough to restart a service
+in the middle of a step without losing a verdict."""
+
+LIMITS = {"time_limit_s", "memory_limit_mb", "checker"}
+"""What a ground truth may say beside its tests, in the service's words; the service has the defaults."""
+
+
+async def verify_program(rollout: Rollout) -> Verification:
+    """CORRECT when the response's program (madrl.grading.programs.extract) passes every test; the answer is its code.
+
+    INCORRECT with the first failure's verdict as reason (``wa tle mle re ce ole``), ``no_program`` when there is none,
+    or ``no_language`` when it is in no language of ours, whatever its fence says. UNGRADED when the row's tests
+    are at fault (``program_tests``) or the service gave no verdict.
+    """
+    program = last_program(rollout.response)
+    if program is None:
+        return Verification(0.0, reason="no_program")
+    if program.language is None:
+        return Verification(0.0, answer=program.code, reason="no_language")
+    try:
+        tests = program_tests(rollout.ground_truth)
+    except MadrlError as error:
+        return Verification(None, answer=program.code, reason=str(error))
+    graded = await default_client().judge(
+        {"language": program.language, "code": program.code, **tests, "stop_on_first_failure": True}
+    )
+    if graded.verdict is None:
+        return Verification(None, answer=program.code, reason=graded.reason)
+    if graded.verdict == "AC":
+        return Verification(1.0, answer=program.code)
+    return Verification(0.0, answer=program.code, reason=graded.verdict.lower())
+
+
+@lru_cache(maxsize=64)
+def program_tests(ground_truth: str) -> dict[str, Any]:
+    """The part of a request to ``/judge`` that a row decides, parsed once for its group: ``{"tests": [{"input": str,
+    "output": str}, ...]}``, with LIMITS where the row names them. Not to be changed by the caller.
+
+    A row whose tests are large says ``{"tests_file": PATH}`` instead, a file that holds ``{"tests": [...]}``: parquet
+    and every copy of the row that veRL makes then carry a path. Raises MadrlError when it is anything else.
+    """
+    where = f"program ground_truth {_start(ground_truth)}"
+    row = _parse(ground_truth, where)
+    if "tests_file" in row and "tests" not in row:
+        path = row.pop("tests_file")
+        if not isinstance(path, str) or not Path(path).is_absolute():
+            raise MadrlError(f"{where}: tests_file {path!r} is no absolute path: prepare the data again")
+        try:
+            text = Path(path).read_text("utf-8")
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise MadrlError(
+                f"program ground_truth: cannot read {path} ({reason}): prepare the data again where the tests now lie"
+            ) from None
+        where = f"program ground_truth: {path}"
+        row |= _parse(text, where)
+    tests = row.get("tests")
+    if not isinstance(tests, list) or not tests or not all(map(_is_test, tests)):
+        raise MadrlError(f'{where} has no tests: write it as {{"tests": [{{"input": "...", "output": "..."}}]}}')
+    unknown = row.keys() - {"tests"} - LIMITS
+    if unknown:
+        raise MadrlError(f"program ground_truth has unknown fields {sorted(unknown)}: use tests, {sorted(LIMITS)}")
+    return row
+
+
+def _parse(text: str, where: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(text)
+    except ValueError as error:
+        raise MadrlError(f"{where} is not JSON: {error}") from None
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _is_test(test: object) -> bool:
+    fields = test if isinstance(test, dict) else {}
+    return fields.keys() == {"input", "output"} and all(isinstance(text, str) for text in fields.values())
+
+
+def _start(text: str) -> str:
+    return repr(text if len(text) <= 80 else f"{text[:80]}...")
+
+
+@cache
+def default_client() -> "SandboxClient":
+    """This process's client of the services at sandbox_urls().
+
+    Set the variable before the first verdict. Raises MadrlError for what is no URL.
+    """
+    # httpx takes a tenth of a second to import, and most who import the verifiers never judge a program.
+    from madrl.grading.programs.sandbox_client import SandboxClient
+
+    return SandboxClient(sandbox_urls(), deadline_s=DEADLINE_S)
+
+
+def sandbox_urls() -> list[str]:
+    """Of the services in MADRL_SANDBOX_URLS, comma-separated; DEFAULT_URL when it is unset. Nobody else reads it."""
+    return os.environ.get(URLS_VARIABLE, "").replace(",", " ").split() or [DEFAULT_URL]

@@ -1,0 +1,248 @@
+"""An async client for one or more replicas of the sandbox service: one program in, one verdict out.
+
+A verdict depends on nothing but the program, so a request may be sent again, to any replica, as often as it takes. What
+goes wrong on the way never becomes a verdict: when nothing helps, the result says *ungraded*, and why.
+"""
+
+import asyncio
+import itertools
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import httpx
+
+from madrl.errors import MadrlError
+from madrl.grading.programs.replicas import Replica, next_replica
+
+VERDICTS = frozenset({"AC", "WA", "TLE", "MLE", "RE", "CE", "OLE"})
+"""What the service can say of a program. Its IE is not among them: that says nothing of the program."""
+
+MAX_INTERNAL_ERRORS = 3
+"""Attempts that may end in IE or a 5xx that is no overload: then the service works and fails on this request."""
+
+BACKOFF_S, MAX_BACKOFF_S = 0.1, 5.0
+"""After the nth failed attempt a request sleeps uniform(0, min(MAX, BACKOFF * 2^(n - 1))): full jitter."""
+
+MAX_RETRY_AFTER_S = 60.0
+CONNECT_TIMEOUT_S = 5.0
+KEEPALIVE_S = 3.0
+"""Below the 5 s after which uvicorn closes an idle connection, or a request could meet the closing."""
+
+
+class JudgeResult(NamedTuple):
+    """What became of one request."""
+
+    verdict: str | None
+    """One of VERDICTS, or None when ungraded: nothing is known about the program."""
+    reason: str = ""
+    """Why it is ungraded, or has a verdict although nothing ran."""
+    response: Mapping[str, Any] = {}
+    """The service's whole answer; empty when there is none."""
+
+
+class _Answer(NamedTuple):
+    """A result that repeating the request would not change."""
+
+    status: int
+    result: JudgeResult
+
+
+class _AttemptError(Exception):
+    """An attempt without a verdict, worth repeating. Its text names the replica and what happened."""
+
+    def __init__(self, text: str, internal: bool = False) -> None:
+        super().__init__(text)
+        self.internal = internal
+        """The service works and fails on this request."""
+
+
+class _NotServedError(Exception):
+    """The replica has no toolchain for the request's language; others may."""
+
+
+@dataclass
+class _Course:
+    """What a request has been through, for the reason when its deadline passes."""
+
+    trouble: str
+
+
+class SandboxClient:
+    """Asks replicas of the service at ``urls`` for verdicts.
+
+    A request goes to the replica with the fewest of our own requests in flight. One that loses connections or answers
+    5xx or IE is left alone for a short, growing time; one that answers 429 for as long as it asks; one that has no
+    toolchain for a language (501) is asked for the others only.
+
+    ``max_concurrency`` bounds the requests taken up at a time, over all replicas. ``deadline_s`` bounds each ``judge``
+    from call to return, waiting for its turn included. ``request_timeout_s`` bounds one attempt and defaults to the
+    deadline, since a busy service may rightly take that long; give less where a machine can vanish from the network
+    without closing its connections.
+
+    Works in one event loop at a time, and opens new connections in a new loop: ``aclose`` in each one that ends.
+    Ignores proxies in the environment. Raises MadrlError when ``urls`` is empty or holds no http(s)://host.
+    """
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        max_concurrency: int = 64,
+        deadline_s: float = 300.0,
+        request_timeout_s: float | None = None,
+    ) -> None:
+        if not urls:
+            raise MadrlError("no sandbox URL: give at least one, such as http://127.0.0.1:8080")
+        for url in urls:
+            try:
+                scheme, host = httpx.URL(url).scheme, httpx.URL(url).host
+            except httpx.InvalidURL:
+                scheme, host = "", ""
+            if scheme not in ("http", "https") or not host:
+                raise MadrlError(f"sandbox URL {url!r} is no web address: write it as http://host:port")
+        self.max_concurrency = max_concurrency
+        self.deadline_s = deadline_s
+        self.request_timeout_s = deadline_s if request_timeout_s is None else request_timeout_s
+        self._replicas = [Replica(url.rstrip("/")) for url in urls]
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._http: httpx.AsyncClient | None = None
+        self._turns = asyncio.Semaphore(max_concurrency)
+
+    @property
+    def urls(self) -> list[str]:
+        """Of the replicas."""
+        return [replica.url for replica in self._replicas]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close this loop's connections. The client can be used again."""
+        http, self._http = self._http, None
+        if http is not None and self._loop is asyncio.get_running_loop():
+            await http.aclose()
+
+    async def judge(self, request: Mapping[str, Any]) -> JudgeResult:
+        """The service's verdict on ``request``, which holds the fields of its ``POST /judge``.
+
+        Repeats the request until there is one: after 429, 502, 503, 504, a lost connection, a timeout or half an answer
+        until the deadline; after IE or any other 5xx twice. Ungraded when that does not help, and at once when the
+        service refuses the request as such (any other 4xx) and when no replica has the language.
+
+        What the program itself causes is no reason to be ungraded: characters that UTF-8 cannot carry (half a surrogate
+        pair) are sent as ``?``, and a program that is alone too large for the service (413) is a compile error, CE.
+        """
+        http = self._connections()
+        course = _Course(f"waiting for its turn, {self.max_concurrency} at a time")
+        try:
+            async with asyncio.timeout(self.deadline_s), self._turns:
+                course.trouble = "no answer"
+                answer = await self._settle(http, request, course)
+                if answer.status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
+                    alone = await self._settle(http, {**request, "tests": [{"input": "", "output": ""}]}, course)
+                    if alone.status == answer.status:
+                        return JudgeResult("CE", "the program is too large for the sandbox")
+                return answer.result
+        except TimeoutError:
+            return JudgeResult(None, f"no sandbox verdict within {self.deadline_s:g} s: {course.trouble}")
+
+    def _connections(self) -> httpx.AsyncClient:
+        """This loop's connection pool. A former loop's is dropped: only its own loop could have closed it."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self._http, self._turns = loop, None, asyncio.Semaphore(self.max_concurrency)
+        if self._http is None:
+            n = self.max_concurrency
+            self._http = httpx.AsyncClient(
+                timeout=httpx.Timeout(self.request_timeout_s, connect=min(CONNECT_TIMEOUT_S, self.request_timeout_s)),
+                limits=httpx.Limits(max_connections=n, max_keepalive_connections=n, keepalive_expiry=KEEPALIVE_S),
+                trust_env=False,
+            )
+        return self._http
+
+    async def _settle(self, http: httpx.AsyncClient, request: Mapping[str, Any], course: _Course) -> _Answer:
+        """Repeat the request until an answer is final."""
+        body = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
+        language = str(request["language"])
+        replica, internal_errors = None, 0
+        for attempt in itertools.count():
+            able = [replica for replica in self._replicas if replica.may_have(language)]
+            if not able:
+                return _Answer(httpx.codes.NOT_IMPLEMENTED, JudgeResult(None, self._no_replica_has(language)))
+            replica = await next_replica(able, avoid=replica)
+            try:
+                return await _attempt(http, replica, language, body)
+            except _NotServedError:
+                continue
+            except _AttemptError as trouble:
+                course.trouble = str(trouble)
+                internal_errors += trouble.internal
+            if internal_errors == MAX_INTERNAL_ERRORS:
+                return _Answer(httpx.codes.INTERNAL_SERVER_ERROR, JudgeResult(None, course.trouble))
+            await asyncio.sleep(random.uniform(0, min(MAX_BACKOFF_S, BACKOFF_S * 2.0 ** min(attempt, 30))))
+        raise AssertionError("unreachable")
+
+    def _no_replica_has(self, language: str) -> str:
+        said = "; ".join(f"{replica.url}: {replica.without[language][1]}" for replica in self._replicas)
+        return f"no sandbox serves {language} ({said}): install it and start that sandbox again, or add one that has it"
+
+
+async def _attempt(http: httpx.AsyncClient, replica: Replica, language: str, body: bytes) -> _Answer:
+    """Send the request once. Raises _AttemptError when it is worth repeating and _NotServedError when it is worth
+    sending to another, after telling the replica's record."""
+    replica.in_flight += 1
+    try:
+        response = await http.post(f"{replica.url}/judge", content=body, headers={"Content-Type": "application/json"})
+    except httpx.RequestError as error:
+        raise _failure(replica, f"{type(error).__name__} {error}".rstrip()) from error
+    finally:
+        replica.in_flight -= 1
+    status = response.status_code
+    if status == httpx.codes.TOO_MANY_REQUESTS:
+        replica.leave_alone(_retry_after_s(response))
+        raise _AttemptError(f"sandbox {replica.url}: overloaded (HTTP 429)")
+    if status == httpx.codes.NOT_IMPLEMENTED:
+        replica.lacks(language, _detail(response))
+        raise _NotServedError
+    if status >= 500:
+        # A draining service's Retry-After is not heeded: the next one at this address may be there sooner.
+        raise _failure(replica, f"HTTP {status} {response.text[:200]}", internal=status not in (502, 503, 504))
+    if status != httpx.codes.OK:
+        reason = f"sandbox {replica.url} refuses the request: HTTP {status} {response.text[:200]}"
+        return _Answer(status, JudgeResult(None, reason))
+    try:
+        report = response.json()
+    except ValueError as error:
+        raise _failure(replica, "half an answer") from error
+    verdict = report.get("verdict") if isinstance(report, dict) else report
+    if not (isinstance(verdict, str) and verdict in VERDICTS):
+        message = report.get("message", "") if verdict == "IE" else "an answer of another kind"
+        raise _failure(replica, f"internal error: {message}", internal=True)
+    replica.worked()
+    return _Answer(status, JudgeResult(verdict, response=report))
+
+
+def _failure(replica: Replica, what: str, internal: bool = False) -> _AttemptError:
+    trouble = f"sandbox {replica.url}: {what}"
+    replica.failed(trouble)
+    return _AttemptError(trouble, internal)
+
+
+def _detail(response: httpx.Response) -> str:
+    """What the service says in an error's body, as far as a line has room for it."""
+    with suppress(ValueError, KeyError, TypeError):
+        return str(response.json()["detail"])[:300]
+    return response.text[:200]
+
+
+def _retry_after_s(response: httpx.Response) -> float:
+    """Seconds that the service asks to be left alone: 0 when it names none, or names a date."""
+    seconds = re.fullmatch(r"[0-9]{1,9}", response.headers.get("Retry-After", ""))
+    return min(float(seconds[0]), MAX_RETRY_AFTER_S) if seconds else 0.0

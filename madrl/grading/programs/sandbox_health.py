@@ -1,0 +1,74 @@
+"""Whether the sandbox services are there and have the languages that a run needs: asked before anything waits for them.
+
+A service that is gone, or has no compiler for a language, would else be found out by responses that nobody can judge,
+hours into a run or at the end of a deadline.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from madrl.errors import MadrlError
+from madrl.grading.programs.program import URLS_VARIABLE, sandbox_urls
+from madrl.grading.programs.source_language import LANGUAGES
+
+CONNECT_TIMEOUT_S, TIMEOUT_S = 5.0, 30.0
+"""A service that is gone refuses at once; a busy one may be slow."""
+
+START = "bash sandbox/install.sh && python -m sandbox"
+"""How a service is had."""
+
+
+class Health(NamedTuple):
+    """What one service says of itself at /health."""
+
+    url: str
+    trouble: str = ""
+    """Why it takes no programs; the rest is empty then."""
+    missing: Mapping[str, str] = MappingProxyType({})
+    """Language to the reason why it is not served."""
+    served: tuple[str, ...] = ()
+    slots: int = 0
+    protection: str = ""
+
+
+def health_of(urls: Sequence[str]) -> list[Health]:
+    """What the services at ``urls`` say, in this order, each asked at the same time and for TIMEOUT_S at most."""
+    with ThreadPoolExecutor(max(1, len(urls))) as threads:
+        return list(threads.map(_health, urls))
+
+
+def _health(url: str) -> Health:
+    import httpx
+
+    url = url.rstrip("/")
+    try:
+        timeout = httpx.Timeout(TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
+        answer = httpx.get(f"{url}/health", timeout=timeout, trust_env=False)
+        if answer.status_code != httpx.codes.OK:
+            return Health(url, f"HTTP {answer.status_code}")
+        said: Any = answer.json()
+        served = tuple(language for language, works in said["languages"].items() if works)
+        return Health(url, "", dict(said["missing"]), served, int(said["slots"]), str(said["protection"]))
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return Health(url, type(error).__name__)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Health(url, "no sandbox's answer")
+
+
+def check_sandbox(categories: Sequence[str]) -> None:
+    """Raises MadrlError, with the remedy, when no service at sandbox_urls() takes programs, or when one of
+    ``categories`` is a programming language that none of them has."""
+    found = health_of(sandbox_urls())
+    answering = [health for health in found if not health.trouble]
+    if not answering:
+        asked = ", ".join(f"{health.url} ({health.trouble})" for health in found)
+        raise MadrlError(f"no sandbox answers at {asked}: start one ({START}), or name others in {URLS_VARIABLE}")
+    for language in (name for name in LANGUAGES if name in categories):
+        if not any(language in health.served for health in answering):
+            why = "; ".join(f"{health.url}: {health.missing.get(language, 'not known there')}" for health in answering)
+            raise MadrlError(
+                f"no sandbox serves {language} ({why}): install it and start that sandbox again ({START}), or name "
+                f"others in {URLS_VARIABLE}"
+            )

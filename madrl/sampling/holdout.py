@@ -1,0 +1,82 @@
+"""The holdout split of a trained run, sampled with its last checkpoint from prompts that name no category.
+
+vLLM's offline engines rather than veRL's validation: no trainer has to start again for it, and a kill loses one batch.
+"""
+
+import os
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from madrl.errors import MadrlError
+from madrl.evaluation.score import run_settings
+from madrl.files import locked
+from madrl.grading.verifiers import COMPUTE_SCORE
+from madrl.run_folder import RunFolder
+from madrl.sampling.engine import visible_devices
+from madrl.sampling.generate import Done, Sampling, generate_file
+from madrl.sampling.grading import GraderSpec
+from madrl.sampling.trained_model import trained_model
+from madrl.settings import Settings
+from madrl.trainer.cluster import on_gpu_node
+from madrl.trainer.process import all_gpus
+
+
+def sample_holdout(root: str) -> Done:
+    """Write RUN/holdout/S.jsonl, S the last checkpoint's step: as many responses to each problem as validation takes,
+    at the temperature, length, seed, classifier and verifier of the run. The same call goes on after a kill.
+
+    A run that was trained on GPUs is sampled by the Ray cluster that RAY_ADDRESS names, as it was trained, or else by
+    the GPUs here. Raises MadrlError when the folder holds no run, the run is being trained, it was trained on GPUs and
+    there is none, and as ``trained_model`` and ``generate_file``.
+    """
+    run, _, config = _opened(root)
+    address = os.environ.get("RAY_ADDRESS")
+    if address and config.trainer.device != "cpu":
+        return on_gpu_node(address, config.trainer.n_gpus_per_node, _sample_here, str(run.root))
+    return _sample_here(str(run.root))
+
+
+def _opened(root: str) -> tuple[RunFolder, Settings, Any]:
+    from omegaconf import OmegaConf
+
+    run = RunFolder(Path(root).absolute())
+    return run, run_settings(run), OmegaConf.load(run.config)
+
+
+def _sample_here(root: str) -> Done:
+    from omegaconf import OmegaConf
+
+    run, settings, config = _opened(root)
+    if config.trainer.device != "cpu" and visible_devices() == [None]:
+        raise MadrlError(
+            f"{run.root} was trained on GPUs and there is none here: run madrl holdout where there is, or name a Ray "
+            "cluster in RAY_ADDRESS"
+        )
+    on_gpus = config.trainer.device != "cpu" and not os.environ.get("RAY_ADDRESS")
+    with (
+        locked(run.lock, f"{run.root} is being trained or sampled by another process: wait for it to end"),
+        all_gpus(f"the holdout of {run.root} waits for the GPUs") if on_gpus else nullcontext(),
+    ):
+        model = trained_model(run, config)
+        rollout = config.actor_rollout_ref.rollout
+        sampling = Sampling(
+            str(model),
+            rollout.temperature,
+            config.data.max_response_length,
+            config.seed,
+            OmegaConf.to_container(config.data.apply_chat_template_kwargs),  # type: ignore[arg-type]
+        )
+        function: Any = None
+        if settings.verifier == COMPUTE_SCORE:
+            function = OmegaConf.to_container(config.reward.custom_reward_function)
+        grader = GraderSpec(settings.classifier, settings.verifier, settings.categories, function)
+        run.holdout.mkdir(exist_ok=True)
+        return generate_file(
+            Path(config.paths.data) / "holdout.parquet",
+            run.holdout / f"{run.checkpoint_step()}.jsonl",
+            sampling,
+            grader,
+            rollout.val_kwargs.n,
+            gpus_per_engine=rollout.tensor_model_parallel_size,
+        )

@@ -1,0 +1,122 @@
+"""One prompt's sessions, from the first response to the group's rewards. Plain asyncio: no Ray, no veRL.
+
+Classification and verification start as responses arrive, so that the slow part overlaps generation; only the cheap
+group step waits for the last sibling.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+Response = TypeVar("Response")
+Graded = TypeVar("Graded")
+
+GRADE_WINDOW_S = 0.02
+"""Responses of one prompt that arrive within this time share one request to a reward worker. The group needs them all
+anyway, so nobody waits longer for it."""
+
+
+class Timing(NamedTuple):
+    """Where one response's time in the reward stage went, in seconds."""
+
+    grade_s: float
+    """From the request that graded it to its answer."""
+    group_wait_s: float
+    """Waiting for siblings: not part of the reward stage's own cost."""
+    score_s: float
+    """The group step."""
+    arrived_at: float
+    """When it was delivered, in seconds since the epoch."""
+    scored_at: float
+    """When its reward was known."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One response's share of its group's result."""
+
+    result: Any
+    timing: Timing
+
+
+class PromptGroup(Generic[Response, Graded]):
+    """Holds the sessions of one prompt until each has delivered or ended, then scores them together, once.
+
+    Args:
+        size: sessions that were started for the prompt.
+        grade: classifies and verifies some of the responses; called while others are still being generated. An
+            exception in the place of a grade fails that response's session only.
+        score: scores the whole group; called once with the sessions that delivered, in session order.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        grade: Callable[[Sequence[Response]], Awaitable[Sequence[Graded | Exception]]],
+        score: Callable[[Sequence[Response], Sequence[Graded]], Awaitable[Sequence[Any]]],
+    ) -> None:
+        self._grade = grade
+        self._score = score
+        self._open = set(range(size))
+        self._responses: dict[int, Response] = {}
+        self._graded: dict[int, Graded] = {}
+        self._ungradeable: dict[int, Exception] = {}
+        self._grade_s: dict[int, float] = {}
+        self._waiting_for_grade: list[int] = []
+        self._grading: list[asyncio.Task[None]] = []
+        self._complete = asyncio.Event()
+        self._scoring: asyncio.Task[dict[int, Any]] | None = None
+        self._score_s = 0.0
+
+    def leave(self, session: int) -> None:
+        """The session has delivered or ended. One that failed must not hold its siblings up."""
+        self._open.discard(session)
+        if not self._open:
+            self._complete.set()
+
+    async def submit(self, session: int, response: Response) -> Scored:
+        """Deliver a response; returns its part of the group's result once every sibling has delivered or ended.
+
+        Whatever ``grade`` or ``score`` raises is raised here, in every session of the group; what ``grade`` returns as
+        an exception is raised in its own session.
+        """
+        self._responses[session] = response
+        self._waiting_for_grade.append(session)
+        if len(self._waiting_for_grade) == 1:
+            self._grading.append(asyncio.create_task(self._grade_arrivals()))
+        self.leave(session)
+        arrived_at = time.time()
+        await self._complete.wait()
+        if self._scoring is None:
+            self._scoring = asyncio.create_task(self._score_group())
+        results = await asyncio.shield(self._scoring)
+        if session in self._ungradeable:
+            raise self._ungradeable[session]
+        scored_at = time.time()
+        grade_s = self._grade_s[session]
+        wait_s = max(0.0, scored_at - arrived_at - grade_s - self._score_s)
+        return Scored(results[session], Timing(grade_s, wait_s, self._score_s, arrived_at, scored_at))
+
+    async def _grade_arrivals(self) -> None:
+        await asyncio.sleep(GRADE_WINDOW_S)
+        sessions, self._waiting_for_grade = self._waiting_for_grade, []
+        started = time.perf_counter()
+        graded = await self._grade([self._responses[s] for s in sessions])
+        for session, grade in zip(sessions, graded, strict=True):
+            if isinstance(grade, Exception):
+                self._ungradeable[session] = grade
+            else:
+                self._graded[session] = grade
+            self._grade_s[session] = time.perf_counter() - started
+
+    async def _score_group(self) -> dict[int, Any]:
+        await asyncio.gather(*self._grading)
+        sessions = sorted(self._graded)
+        if not sessions:
+            return {}
+        started = time.perf_counter()
+        results = await self._score([self._responses[s] for s in sessions], [self._graded[s] for s in sessions])
+        self._score_s = time.perf_counter() - started
+        return dict(zip(sessions, results, strict=True))

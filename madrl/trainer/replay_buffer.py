@@ -1,0 +1,262 @@
+"""veRL's replay buffer, which also measures each training batch against the target.
+
+    trainer.v1.sampler.custom_sampler.path=pkg://madrl.trainer.replay_buffer
+    trainer.v1.sampler.custom_sampler.name=MadReplayBuffer
+
+veRL drops DAPO's group filter (``algorithm.filter_groups``) and ``sync_refill_failed_groups`` when a sampler is set, so
+both are switched on here. What is measured is every group that came back, the dropped ones included: of the groups that
+a filter on equal rewards leaves, none has collapsed.
+
+veRL puts nothing of ``reward_extra_info`` into the training metrics; what ``sample`` returns beside the batch is the
+one way in. The same records are written to ``RUN/scores/<step>.jsonl``, by the names of ``madrl.records``. The alarms
+(``madrl.alarms``) are metrics from here, and text beside the progress bar.
+"""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import transfer_queue as tq
+from omegaconf import OmegaConf
+from transfer_queue import KVBatchMeta
+from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
+
+from madrl import launch_check
+from madrl.alarms import RunHealth
+from madrl.errors import MadrlError
+from madrl.evaluation import metrics as measure
+from madrl.files import replacing
+from madrl.frequency import category_indices
+from madrl.records import by_group, from_verl_key, last_turns
+from madrl.reward import EQUAL_REWARD_TOLERANCE
+from madrl.run_folder import RunFolder
+from madrl.settings import Settings
+from madrl.trainer.cluster import check_own_queue
+from madrl.trainer.group_loop import GROUP_TIMING
+
+logger = logging.getLogger(__name__)
+
+POLL_INTERVAL_S = 0.05
+"""veRL polls every 2 s, which is a whole step of a small model."""
+
+
+@dataclass
+class Dropped:
+    """The groups of one step that are not trained on: filtered, failed as a whole, or more than were needed."""
+
+    groups: int = 0
+    records: list[dict[str, Any]] = field(default_factory=list)
+
+
+class MadReplayBuffer(ReplayBuffer):
+    """Adds the ``mad/`` training metrics, dumps every response's score, and stops a run that cannot be graded or, at
+    its first step, cannot be steered."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        check_own_queue()
+        options: Any = OmegaConf.to_container(OmegaConf.create(kwargs["sampler_kwargs"]), resolve=True)
+        groups_filter = options["filter_groups"]
+        kwargs.setdefault("poll_interval", POLL_INTERVAL_S)
+        super().__init__(
+            *args,
+            filter_groups_metric=groups_filter["metric"] if groups_filter["enable"] else None,
+            train_batch_size=int(options["train_batch_size"]),
+            gen_batch_size=1,  # the trainer fetches single prompts whenever groups are refilled
+            max_inflight_gen_batches=groups_filter["max_inflight_gen_batches"],
+            sync_refill_failed_groups=options["sync_refill_failed_groups"],
+            **kwargs,
+        )
+        self.max_gen_batches = int(groups_filter["max_num_gen_batches"])
+        self.settings = Settings.from_config(options["madrl"])
+        self.group_size = {"train": int(options["group_size"]), "val": int(options["val_group_size"])}
+        self.max_response_length = int(options["max_response_length"])
+        self.run = RunFolder(options["run"])
+        self.health: RunHealth | None = None
+        self._dropped = Dropped()
+        self._next_look = 0
+        self._first_validation: list[dict[str, Any]] = []
+        self._launched = False
+
+    def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[KVBatchMeta, dict[str, Any]]:
+        """Sample as veRL does, and measure the batch, with the groups that were dropped on the way.
+
+        Raises MadrlError when too much of it is ungraded, or failed to come back at all (``check_outage``), in
+        training and in validation: an outage must neither be trained on nor be reported as a result. Raises MadrlError
+        as well when the first training batch of a run shows that it cannot be steered (``madrl.launch_check``).
+        """
+        self._dropped = Dropped()
+        self._next_look = batch_size
+        batch, metrics = super().sample(global_steps, partition_id, batch_size)
+        records = self._records(batch) + self._dropped.records
+        groups = batch_size + self._dropped.groups
+        if partition_id == "train":
+            write_scores(self.run.scores, global_steps, records)
+            metrics |= batch_metrics(records, self.settings)
+            metrics["mad/failed_session_rate"] = 1.0 - len(records) / (groups * self.group_size["train"])
+            metrics["mad/dropped_group_rate"] = self._dropped.groups / groups
+            metrics |= self._alarms(global_steps, batch_size, metrics)
+        elif global_steps == 0:
+            self._first_validation += records
+        self._check(global_steps, partition_id, records, groups)
+        return batch, metrics
+
+    def _check(self, step: int, partition_id: str, records: list[dict[str, Any]], groups: int) -> None:
+        """Stop the run if what came back for ``groups`` prompts tells an outage, or a start that cannot be steered."""
+        expected = groups * self.group_size[partition_id]
+        check_outage(records, expected, self.settings.max_ungraded_rate, f"{partition_id} step {step}")
+        if partition_id == "train" and step == 1 and not self._launched:
+            self._launched = True
+            self._check_launch(records)
+
+    def _check_launch(self, records: list[dict[str, Any]]) -> None:
+        self.run.launch_check.unlink(missing_ok=True)
+        names = self.settings.categories
+        groups = [category_indices([r["category"] for r in group], names) for group in by_group(records)]
+        earlier = category_indices([r["category"] for r in self._first_validation], names)
+        problem = launch_check.launch_problem(self.settings, self.group_size["train"], groups, earlier)
+        if problem is None:
+            return
+        if launch_check.stops(self.settings):
+            raise MadrlError(f"{problem} {launch_check.REMEDY}")
+        with replacing(self.run.launch_check) as unfinished:
+            unfinished.write_text(problem + "\n", encoding="utf-8")
+
+    def _clear_groups(self, partition_id: str, uids: set[str]) -> None:
+        """What veRL drops, for whatever reason, is measured first."""
+        self._dropped.groups += len(uids)
+        records = self._records(self._in_store(partition_id, uids))
+        self._dropped.records += [record | {"dropped": True} for record in records]
+        super()._clear_groups(partition_id, uids)
+
+    def _evict_terminal_groups(self, global_steps: int, partition_id: str, eviction_reasons: Any) -> Any:
+        """Drop groups as veRL does, which then generates others in their place, for ever if need be: so an outage, a
+        start that cannot be steered and too many batches stop the run here, after each batch's worth of groups."""
+        evicted = super()._evict_terminal_groups(global_steps, partition_id, eviction_reasons)
+        waiting = self.finished_keys[partition_id] | self.failure_keys[partition_id]
+        finished = self._dropped.groups + len(waiting)
+        if not self._dropped.groups or finished < self._next_look:
+            return evicted
+        self._next_look = finished + self.train_batch_size
+        records = self._dropped.records + self._records(self._in_store(partition_id, waiting))
+        self._check(global_steps, partition_id, records, finished)
+        limit = self.max_gen_batches * self.train_batch_size
+        if 0 < limit <= finished and len(waiting) < self.train_batch_size:
+            raise MadrlError(
+                f"train step {global_steps}: the responses to only {len(waiting)} of {finished} prompts differ in "
+                f"{self.filter_groups_metric}, and no more than algorithm.filter_groups.max_num_gen_batches="
+                f"{self.max_gen_batches} batches of {self.train_batch_size} may be generated: the problems are too "
+                "hard or too easy, or the groups have collapsed (see mad/single_category_group_rate of the steps "
+                "before). Start a new run on other problems (paths.data), or with 0 for no limit"
+            )
+        return evicted
+
+    def _in_store(self, partition_id: str, uids: Collection[str]) -> KVBatchMeta:
+        """The responses to the prompts ``uids``, as the last look at the store found them."""
+        tags = {key: tag for key, tag in self.partitions[partition_id].items() if key.partition("_")[0] in uids}
+        return KVBatchMeta(partition_id=partition_id, keys=list(tags), tags=list(tags.values()))
+
+    def _alarms(self, step: int, prompts: int, metrics: dict[str, Any]) -> dict[str, float]:
+        """The step's ``mad/alarm/`` metrics; the first step of an attempt looks up what the earlier attempts saw."""
+        if self.health is None:
+            self.health = RunHealth(self.settings, prompts, self.group_size["train"])
+            self.health.replay(self.run.history(), before=step)
+        self.health.update(step, metrics)
+        return self.health.metrics()
+
+    def _records(self, batch: KVBatchMeta) -> list[dict[str, Any]]:
+        """One record per response of the batch; of a session with several outputs, the last."""
+        if not batch.keys:
+            return []
+        fields = tq.kv_batch_get(
+            keys=batch.keys, partition_id=batch.partition_id, select_fields=["extra_fields", "rm_scores"]
+        )
+        records = []
+        columns = (batch.keys, batch.tags, list(fields["extra_fields"]), list(fields["rm_scores"]))
+        for key, tag, extra, scores in zip(*columns, strict=True):
+            plain = getattr(extra, "data", extra)
+            record: dict[str, Any] = from_verl_key(key)._asdict()
+            # veRL's response_length/clip_ratio compares with the batch's longest response, not with the limit.
+            record["truncated"] = tag["response_len"] >= self.max_response_length
+            record["dropped"] = False
+            record |= {"reward": float(scores.sum()), **plain["reward_extra_info"], **plain.get(GROUP_TIMING, {})}
+            record["row"] = int(record["row"])
+            record["verifier_extra"] = json.loads(record["verifier_extra"] or "null")
+            records.append(record)
+        return last_turns(records)
+
+
+def check_outage(records: list[dict[str, Any]], expected: int, limit: float, where: str) -> None:
+    """Raises MadrlError, with the commonest reasons, when more than ``limit`` of ``expected`` responses are ungraded
+    or did not come back."""
+    reasons = Counter(r["reason"] or "no reason given" for r in records if r["correct"] is None)
+    failed = expected - len(records)
+    rate = (failed + reasons.total()) / expected
+    if rate > limit:
+        common = ", ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))
+        raise MadrlError(
+            f"{where}: {rate:.1%} of the responses are ungraded or failed, more than madrl.max_ungraded_rate={limit}: "
+            f"{failed} sessions failed (see the log){'; ungraded: ' + common if common else ''}. Mend the cause, then "
+            "start the run again: it resumes."
+        )
+
+
+def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str, float]:
+    """The ``mad/`` metrics of one batch of score records (paper, section "Targets and evaluation metrics").
+
+    ``mad/jsd`` pools the batch; ``mad/jsd_per_prompt`` is the mean over prompts of each group's own JSD, which a
+    collapsed policy cannot hide from. Both are in nats and biased upward by sampling: see ``madrl floor``. A metric
+    that does not exist for this batch (the JSD when every response is off-support, say) is left out.
+    """
+    names = settings.categories
+    groups = by_group(records)
+    indices = category_indices([r["category"] for r in records], names)
+    of_group = [category_indices([r["category"] for r in group], names) for group in groups]
+    correct = [r["correct"] for r in records]
+    divergence = [r["divergence_reward"] for r in records]
+    group_rewards = [[r["reward"] for r in group] for group in groups]
+    per_prompt = [measure.jsd_to_target(settings.target, group) for group in of_group]
+    found = {
+        "jsd": measure.jsd_to_target(settings.target, indices),
+        "jsd_per_prompt": _mean([jsd for jsd in per_prompt if jsd is not None]),
+        "truncated_rate": _mean([r["truncated"] for r in records]),
+        "off_support_rate": measure.off_support_rate(indices),
+        "ungraded_rate": measure.ungraded_rate(correct),
+        "single_category_group_rate": measure.single_category_rate(of_group),
+        "pass@1": measure.pass_at_1(correct),
+        "correctness/mean": _mean([r["correctness"] for r in records]),
+        "divergence_reward/mean": _mean(divergence),
+        "divergence_reward/std": float(np.std(divergence)),
+        "reward/mean": _mean([r["reward"] for r in records]),
+        "reward/std_within_group": _mean([float(np.std(rewards)) for rewards in group_rewards]),
+        # GRPO divides by a group's deviation: a small one teaches as much as a large one, and none teaches nothing.
+        "equal_reward_group_rate": _mean([max(r) - min(r) <= EQUAL_REWARD_TOLERANCE for r in group_rewards]),
+    }
+    found |= {f"share/{n}": float(s) for n, s in zip(names, measure.shares(indices, len(names)), strict=True)}
+    if settings.reward.form == "gated":
+        # Of the formula itself, before gate_floor raises it.
+        found["negative_gate_rate"] = _mean([1.0 + settings.reward.lambda_g * r < 0 for r in divergence])
+    if records:
+        found["reward_queue/max"] = max(r["queued"] for r in records)
+    timed = [r for r in records if "scored_at" in r]
+    for part in ("grade_s", "group_wait_s", "score_s"):
+        found[f"timing/{part}"] = _mean([r[part] for r in timed])
+    if timed:
+        # What the reward stage adds to the step: from the end of generation to the last reward.
+        found["timing/reward_tail_s"] = max(r["scored_at"] for r in timed) - max(r["arrived_at"] for r in timed)
+    return {f"mad/{name}": value for name, value in found.items() if value is not None and np.isfinite(value)}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if len(values) else None
+
+
+def write_scores(folder: Path, step: int, records: list[dict[str, Any]]) -> None:
+    """``folder/<step>.jsonl``, one line per response, complete or not there at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / f"{step}.jsonl") as unfinished, unfinished.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps({"step": step, **record}, ensure_ascii=False) + "\n" for record in records)

@@ -1,0 +1,122 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from madrl.errors import MadrlError
+from madrl.grading.classifier_bench import Labelled, Result, load_labelled, main, measure
+from madrl.rollout import Classification, Rollout
+
+OPTIONS = json.dumps(["bear", "cat", "dog", "eel", "fox"])
+
+
+def first_letter(rollout: Rollout) -> Classification:
+    """A classifier for these tests: "a..." is a, "b..." is b, anything else is off-support."""
+    letter = rollout.response[:1]
+    return Classification(letter) if letter in ("a", "b") else Classification(None, "neither")
+
+
+def labelled(*pairs: tuple[str, str | None]) -> list[Labelled]:
+    return [Labelled(Rollout(text, ""), category, "g", line) for line, (text, category) in enumerate(pairs, 1)]
+
+
+def write(path: Path, *records: object) -> Path:
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    return path
+
+
+def test_accuracy_counts_null_as_a_category_and_the_leak_is_of_the_nulls() -> None:
+    result = measure(
+        first_letter, labelled(("ab", "a"), ("bc", "a"), ("x", None), ("a", None), ("b", None), ("y", None))
+    )
+    # hits: "ab", "x", "y" of 6; of the four nulls "a" and "b" got a category
+    assert result.accuracy == 3 / 6
+    assert result.leak == 2 / 4
+    assert result.by_kind() == {("g", "a"): (2, 1), ("g", None): (4, 2)}
+
+
+def test_without_a_null_there_is_no_leak_rate() -> None:
+    assert measure(first_letter, labelled(("a", "a"))).leak is None
+
+
+def test_confusions_name_the_first_line_and_come_most_frequent_first() -> None:
+    result = measure(first_letter, labelled(("x", "a"), ("b1", "a"), ("b2", "a"), ("a", "a"), ("a", "b")))
+    assert result.confusions() == [
+        ("a", Classification("b"), 2, 2),
+        ("a", Classification(None, "neither"), 1, 1),
+        ("b", Classification("a"), 1, 5),
+    ]
+
+
+def test_a_response_is_timed_once_and_never_seen_before() -> None:
+    seen: list[str] = []
+
+    def remembering(rollout: Rollout) -> Classification:
+        seen.append(rollout.response)
+        return first_letter(rollout)
+
+    result = measure(remembering, labelled(("a", "a"), ("a", "a"), ("b", "b")))
+    assert result.distinct == 2
+    assert seen[-2:] == ["a", "b"]
+    assert not {"a", "b"} & set(seen[:-2])
+
+
+def test_the_speed_is_in_responses_per_second_of_processor_time() -> None:
+    assert Result([], [], distinct=30, cpu_s=0.5).docs_per_s == 60
+
+
+def test_lines_may_carry_a_group_and_a_ground_truth(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "l.jsonl",
+        {"response": "r", "category": None},
+        {"response": "s", "category": "a", "group": "g", "ground_truth": "t"},
+    )
+    assert load_labelled(path) == [
+        Labelled(Rollout("r", ""), None, "", 1),
+        Labelled(Rollout("s", "t"), "a", "g", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"response": "r"},
+        {"category": "a"},
+        {"response": 1, "category": "a"},
+        {"response": "r", "category": 3},
+        {"response": "r", "category": ""},
+    ],
+)
+def test_a_line_without_response_or_category_is_named(tmp_path: Path, record: dict[str, object]) -> None:
+    path = write(tmp_path / "l.jsonl", {"response": "r", "category": None}, record)
+    with pytest.raises(MadrlError, match="line 2"):
+        load_labelled(path)
+
+
+def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(MadrlError, match="no lines"):
+        load_labelled(write(tmp_path / "l.jsonl"))
+
+
+def test_the_command_prints_accuracy_leak_speed_and_confusions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(
+        tmp_path / "l.jsonl",
+        {"response": "a **bear**", "category": "rank_1", "ground_truth": OPTIONS, "group": "named"},
+        {"response": "a cat", "category": None, "ground_truth": OPTIONS, "group": "unnamed"},
+    )
+    assert main(["choice", str(path)]) == 0
+    printed = capsys.readouterr().out
+    for expected in ("named", "100.00%", "accuracy 50.00%", "leak 100.00%", "docs/s", "rank_2"):
+        assert expected in printed
+
+
+@pytest.mark.parametrize("arguments", [["nosuch", "l.jsonl"], ["choice", "nosuch.jsonl"]])
+def test_a_mistake_in_the_call_is_one_line_and_exit_code_2(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "l.jsonl", {"response": "r", "category": None})
+    assert main(arguments) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

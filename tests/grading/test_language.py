@@ -1,0 +1,147 @@
+import json
+import os
+import random
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from madrl.grading.languages import language
+from madrl.grading.languages.language import LANGUAGES, classify_language
+from madrl.grading.languages.prose import MAX_CHARS
+from madrl.rollout import Classification, Rollout
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "language_cases.jsonl"
+CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+
+ENGLISH = (
+    "First, we find the total cost of the notebooks: 3 × 4 = 12 dollars.\n"
+    "Maria gives 5 of them to her brother, so she has 7 left.\nTherefore, the answer is $\\boxed{7}$."
+)
+SPANISH = (
+    "Primero calculamos el costo total de los cuadernos: 3 × 4 = 12 dólares.\n"
+    "María le da 5 a su hermano, así que le quedan 7.\nPor lo tanto, la respuesta es $\\boxed{7}$."
+)
+HINDI = "मीना के पास 12 सेब हैं और वह 5 सेब अपने भाई को देती है, इसलिए उसके पास 7 सेब बचते हैं। अतः उत्तर 7 है।"
+
+
+def classified(response: str) -> Classification:
+    return classify_language(Rollout(response, ground_truth=""))
+
+
+@pytest.mark.parametrize("group", sorted({case["group"] for case in CASES}))
+def test_every_golden_case_has_its_category(group: str) -> None:
+    wrong = {
+        case["response"]: (case["category"], classified(case["response"]))
+        for case in CASES
+        if case["group"] == group and classified(case["response"]).category != case["category"]
+    }
+    assert wrong == {}
+
+
+def test_every_category_stands_in_the_golden_cases() -> None:
+    assert {case["category"] for case in CASES} == {*LANGUAGES, None}
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        ("3 + 4 = 7", "no words"),
+        ("x y z", "no words"),
+        ("Die Antwort ist 7, weil wir beide Zahlen addieren.", "other language: de"),
+        ("A resposta é 7, porque somamos os dois números.", "other language: pt"),
+        ("उत्तर 7 आहे कारण आपण दोन्ही संख्या मिळवतो.", "other language: mr"),
+        ("答えは7です。", "other language: ja"),
+        ("답은 7입니다.", "other language: ko"),
+        ("Ответ: 7, потому что мы складываем числа.", "other script"),
+        (f"{ENGLISH}\n{SPANISH}", "mixed"),
+        (f"{ENGLISH.splitlines()[0]} Then she has 7 left.\n{HINDI}", "mixed"),
+    ],
+)
+def test_a_response_off_support_says_why(response: str, reason: str) -> None:
+    assert classified(response) == Classification(None, reason)
+
+
+@pytest.mark.parametrize("times", [1, 10, 1000])
+@pytest.mark.parametrize("decoration", [" respuesta", "\nLa respuesta es siete.", "答案", " उत्तर सात है।"])
+def test_repeating_words_of_another_language_wins_nothing(decoration: str, times: int) -> None:
+    assert classified(ENGLISH + decoration * times).category == "en"
+
+
+def test_a_last_line_in_english_leaves_a_solution_its_language() -> None:
+    assert classified(f"{SPANISH}\nSo the answer is 7.").category == "es"
+    assert classified(f"{HINDI}\nSo the answer is 7.").category == "hi"
+
+
+def test_what_comes_after_the_cap_is_not_read() -> None:
+    assert classified(SPANISH.ljust(MAX_CHARS) + ENGLISH * 100).category == "es"
+
+
+def test_the_ground_truth_has_no_say() -> None:
+    assert classify_language(Rollout(SPANISH, "the answer is seven", {"language": "en"})).category == "es"
+
+
+@settings(max_examples=100)
+@given(st.text(max_size=300))
+def test_any_text_gets_a_category_or_a_reason(response: str) -> None:
+    category, reason = classified(response)
+    assert (category in LANGUAGES) != bool(reason)
+
+
+@given(st.permutations(SPANISH.splitlines()))
+def test_the_order_of_the_lines_does_not_matter(lines: list[str]) -> None:
+    assert classified("\n".join(lines)).category == "es"
+
+
+def test_lone_surrogates_are_no_words() -> None:
+    assert classified("\ud800\udfff").category is None
+
+
+def test_many_threads_agree_with_one() -> None:
+    responses = [case["response"] for case in CASES]
+    language._classify.cache_clear()
+    language._detector.cache_clear()
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(classified, responses))
+    language._classify.cache_clear()
+    assert together == [classified(response) for response in responses]
+
+
+def test_an_equal_response_is_answered_from_the_cache() -> None:
+    classified(SPANISH)
+    hits = language._classify.cache_info().hits
+    assert classified(SPANISH).category == "es"
+    assert language._classify.cache_info().hits == hits + 1
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["the of and ", "我", "है ", "a.\n", "ab. ", "\ufdfa", "e\u0301", "a b c d ", "éa ", "'", f"{ENGLISH}\n", HINDI],
+)
+def test_a_response_of_200_000_characters_takes_no_time(piece: str) -> None:
+    classified("hola a todos")  # loads the model
+    response = (piece * (200_000 // len(piece) + 1))[:200_000]
+    start = time.process_time()
+    classified(response)
+    assert time.process_time() - start < 2.0  # 50 ms measured at most
+
+
+def test_random_letters_are_bounded_in_time_too() -> None:
+    letters = "".join(random.Random(0).choices("abcdefghijklmnopqrstuvwxyz  ", k=200_000))
+    start = time.process_time()
+    assert classified(letters).category is None
+    assert time.process_time() - start < 2.0
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_real_gsm8k_solutions_are_english(split: str) -> None:
+    folder = os.environ.get("MADRL_REAL_DATA")
+    if folder is None:
+        pytest.skip("MADRL_REAL_DATA names no folder with the real files")
+    lines = (Path(folder) / "gsm8k" / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()[:1000]
+    found = Counter(classified(json.loads(line)["answer"]).category for line in lines)
+    assert found["en"] >= 0.99 * len(lines)

@@ -1,0 +1,177 @@
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_service import Reply, ScriptedService, verdict
+
+from madrl.errors import MadrlError
+from madrl.grading.programs.program import URLS_VARIABLE, default_client, program_tests, verify_program
+from madrl.grading.verifiers import load_verifier
+from madrl.rollout import Rollout, Verdict, Verification
+
+TESTS = [{"input": "2\n", "output": "4\n"}]
+GROUND_TRUTH = json.dumps({"tests": TESTS})
+RESPONSE = "Double it:\n```py\nprint(2 * int(input()))\n```\n"
+CODE = "print(2 * int(input()))\n"
+RUST = 'fn main() {\n    let mut n = 4;\n    println!("{}", n);\n}\n'
+
+
+@pytest.fixture
+async def service(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ScriptedService]:
+    """The service that this process's client asks; accepts everything until told otherwise."""
+
+    async def accept(request: dict[str, Any]) -> Reply:
+        return verdict()
+
+    default_client.cache_clear()
+    async with ScriptedService(accept) as running:
+        monkeypatch.setenv(URLS_VARIABLE, running.url)
+        yield running
+        await default_client().aclose()
+    default_client.cache_clear()
+
+
+def always(service: ScriptedService, reply: Reply) -> None:
+    async def handler(request: dict[str, Any]) -> Reply:
+        return reply
+
+    service.handler = handler
+
+
+async def test_an_accepted_program_is_correct_and_its_code_is_the_answer(service: ScriptedService) -> None:
+    assert await verify_program(Rollout(RESPONSE, GROUND_TRUTH)) == Verification(1.0, CODE)
+    assert service.requests == [{"language": "python", "code": CODE, "tests": TESTS, "stop_on_first_failure": True}]
+
+
+@pytest.mark.parametrize("letters", ["WA", "TLE", "MLE", "RE", "CE", "OLE"])
+async def test_a_program_that_fails_is_incorrect_for_its_verdict(service: ScriptedService, letters: str) -> None:
+    always(service, verdict(letters))
+    assert await verify_program(Rollout(RESPONSE, GROUND_TRUTH)) == Verification(0.0, CODE, letters.lower())
+
+
+async def test_an_internal_error_is_ungraded_and_never_wrong(service: ScriptedService) -> None:
+    always(service, verdict("IE", "no space left"))
+    graded = await verify_program(Rollout(RESPONSE, GROUND_TRUTH))
+    assert (graded.correctness, graded.answer) == (None, CODE)
+    assert "no space left" in graded.reason
+
+
+@pytest.mark.parametrize("response", ["", "4", "```python\n```", "`print(4)`"])
+async def test_a_response_without_a_program_is_incorrect(service: ScriptedService, response: str) -> None:
+    assert await verify_program(Rollout(response, GROUND_TRUTH)) == Verification(0.0, None, "no_program")
+    assert service.requests == []
+
+
+@pytest.mark.parametrize("tag", ["", "rust", "text"])
+async def test_a_program_in_no_language_of_ours_is_incorrect(service: ScriptedService, tag: str) -> None:
+    graded = await verify_program(Rollout(f"```{tag}\n{RUST}```", GROUND_TRUTH))
+    assert graded == Verification(0.0, RUST, "no_language")
+    assert service.requests == []
+
+
+async def test_a_broken_row_is_ungraded_and_never_wrong(service: ScriptedService) -> None:
+    graded = await verify_program(Rollout(RESPONSE, "4"))
+    assert (graded.correctness, graded.answer) == (None, CODE)
+    assert "has no tests" in graded.reason
+    assert service.requests == []
+
+
+async def test_the_rows_limits_and_checker_reach_the_service(service: ScriptedService) -> None:
+    row = {"tests": TESTS, "time_limit_s": 1.5, "memory_limit_mb": 512, "checker": {"mode": "lines"}}
+    await verify_program(Rollout(RESPONSE, json.dumps(row)))
+    assert service.requests[0].items() >= row.items()
+
+
+async def test_half_a_surrogate_pair_and_nul_in_the_code_are_graded(service: ScriptedService) -> None:
+    always(service, verdict("CE"))
+    graded = await verify_program(Rollout("```python\nx = '\ud800\x00'\n```", GROUND_TRUTH))
+    assert (graded.correctness, graded.reason) == (0.0, "ce")
+    assert service.requests[0]["code"] == "x = '?\x00'\n"
+
+
+@pytest.mark.parametrize(
+    "ground_truth",
+    [
+        "",
+        "4",
+        "null",
+        "[]",
+        "{}",
+        '{"tests": []}',
+        '{"tests": {}}',
+        '{"tests": ["4"]}',
+        '{"tests": [{"input": "2"}]}',
+        '{"tests": [{"input": "2", "output": 4}]}',
+        '{"tests": [{"input": "2", "output": "4", "points": "1"}]}',
+        '{"tests": [{"input": "2", "output": "4"}], "timelimit": 2}',
+        '{"tests_file": "tests.json"}',
+        '{"tests_file": "/nowhere/tests.json"}',
+        '{"tests_file": 1}',
+        '{"tests_file": "/dev/null"}',
+        '{"tests_file": "/tmp/a.json", "tests": [{"input": "2", "output": "4"}]}',
+    ],
+)
+def test_a_ground_truth_that_is_no_set_of_tests_is_refused(ground_truth: str) -> None:
+    with pytest.raises(MadrlError, match="program ground_truth") as raised:
+        program_tests(ground_truth)
+    assert len(str(raised.value)) < 300
+
+
+async def test_tests_in_a_file_of_their_own_are_graded_as_if_they_stood_in_the_row(
+    service: ScriptedService, tmp_path: Path
+) -> None:
+    file = tmp_path / "tests.json"
+    file.write_text(GROUND_TRUTH)
+    row = json.dumps({"tests_file": str(file), "time_limit_s": 1.5})
+    assert (await verify_program(Rollout(RESPONSE, row))).verdict is Verdict.CORRECT
+    assert service.requests[0].items() >= {"tests": TESTS, "time_limit_s": 1.5}.items()
+    assert "tests_file" not in service.requests[0]
+
+
+async def test_a_tests_file_that_is_gone_is_ungraded_and_named(service: ScriptedService, tmp_path: Path) -> None:
+    row = json.dumps({"tests_file": str(tmp_path / "gone.json")})
+    graded = await verify_program(Rollout(RESPONSE, row))
+    assert graded.verdict is Verdict.UNGRADED
+    assert f"{tmp_path}/gone.json (No such file or directory)" in graded.reason
+
+
+def test_an_error_shows_no_more_than_the_start_of_a_ground_truth() -> None:
+    with pytest.raises(MadrlError) as raised:
+        program_tests("x" * 10_000)
+    assert len(str(raised.value)) < 300
+
+
+def test_a_ground_truth_is_parsed_once_for_its_group() -> None:
+    program_tests.cache_clear()
+    for _ in range(16):
+        program_tests(GROUND_TRUTH)
+    assert program_tests.cache_info().misses == 1
+
+
+def test_the_services_are_those_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, urls in [
+        (None, ["http://127.0.0.1:8080"]),
+        ("", ["http://127.0.0.1:8080"]),
+        ("http://a:1", ["http://a:1"]),
+        ("http://a:1, http://b:2,", ["http://a:1", "http://b:2"]),
+    ]:
+        monkeypatch.delenv(URLS_VARIABLE, raising=False)
+        if value is not None:
+            monkeypatch.setenv(URLS_VARIABLE, value)
+        default_client.cache_clear()
+        assert default_client().urls == urls
+        assert default_client() is default_client()
+    default_client.cache_clear()
+
+
+def test_code_names_this_verifier() -> None:
+    assert load_verifier("code") is verify_program
+
+
+def test_httpx_is_not_imported_before_the_first_verdict() -> None:
+    check = "import sys, madrl.grading.verifiers; print('httpx' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout == "False\n"

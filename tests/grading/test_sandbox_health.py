@@ -1,0 +1,146 @@
+"""A run that needs a sandbox asks for it, and for its languages, before it starts."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from scripted_engine import write_model, write_rows
+from scripted_service import Reply, ScriptedService, script_nothing
+
+from madrl.doctor import _sandbox
+from madrl.errors import MadrlError
+from madrl.grading.programs.program import URLS_VARIABLE
+from madrl.grading.programs.sandbox_health import health_of
+from madrl.grading.verifiers import check_ready
+from madrl.sampling.generate import Sampling, generate_file
+from madrl.sampling.grading import GraderSpec
+
+ALL = ("python", "cpp", "java", "go", "javascript")
+NOBODY = "http://127.0.0.1:9"
+"""The discard port, where no service is."""
+
+
+def healthy(*languages: str) -> Reply:
+    """What a sandbox with these languages says."""
+    missing = {name: f"apt-get install {name}" for name in ALL if name not in languages}
+    served = {name: name in languages for name in ALL}
+    body = {"status": "ok", "languages": served, "missing": missing, "slots": 2, "protection": "full"}
+    return Reply(body=json.dumps(body).encode())
+
+
+@pytest.fixture
+async def services() -> AsyncIterator[tuple[ScriptedService, ScriptedService]]:
+    async with ScriptedService(script_nothing) as one, ScriptedService(script_nothing) as other:
+        yield one, other
+
+
+async def ready(categories: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, *urls: str) -> None:
+    monkeypatch.setenv(URLS_VARIABLE, ",".join(urls))
+    await asyncio.to_thread(check_ready, "code", categories)
+
+
+async def test_a_sandbox_with_the_runs_languages_is_enough(
+    services: tuple[ScriptedService, ScriptedService], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = services
+    one.health = healthy("python", "go")
+    await ready(("python", "go"), monkeypatch, one.url)
+    await ready(("short", "long"), monkeypatch, one.url + "/")
+    await ready(("python",), monkeypatch, NOBODY, one.url)
+
+
+async def test_the_replicas_may_share_the_languages_between_them(
+    services: tuple[ScriptedService, ScriptedService], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = services
+    one.health, other.health = healthy("python", "cpp", "java"), healthy("go", "javascript")
+    await ready(ALL, monkeypatch, one.url, other.url)
+
+
+async def test_a_language_that_no_replica_has_is_named_with_what_to_install(
+    services: tuple[ScriptedService, ScriptedService], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = services
+    one.health, other.health = healthy("python", "cpp"), healthy("python")
+    with pytest.raises(MadrlError, match="no sandbox serves java") as raised:
+        await ready(("python", "cpp", "java"), monkeypatch, one.url, other.url)
+    for part in (f"{one.url}: apt-get install java", "bash sandbox/install.sh", URLS_VARIABLE):
+        assert part in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("health", "trouble"),
+    [
+        (Reply(503, b'{"status": "draining"}'), "HTTP 503"),
+        (Reply(404), "HTTP 404"),
+        (Reply(body=b"<html>"), "no sandbox's answer"),
+        (Reply(body=b"[]"), "no sandbox's answer"),
+        (Reply(body=b"{}"), "no sandbox's answer"),
+    ],
+    ids=["draining", "another service", "a page", "a list", "an empty object"],
+)
+async def test_what_takes_no_programs_is_no_sandbox(
+    services: tuple[ScriptedService, ScriptedService],
+    monkeypatch: pytest.MonkeyPatch,
+    health: Reply,
+    trouble: str,
+) -> None:
+    one, _ = services
+    one.health = health
+    with pytest.raises(MadrlError, match="no sandbox answers") as raised:
+        await ready((), monkeypatch, one.url, NOBODY)
+    assert f"{one.url} ({trouble})" in str(raised.value)
+    assert f"{NOBODY} (ConnectError)" in str(raised.value)
+
+
+def test_a_url_that_is_none_is_no_sandbox() -> None:
+    assert [health.trouble != "" for health in health_of(["nonsense", "http://[", ""])] == [True] * 3
+
+
+def test_other_verifiers_need_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(URLS_VARIABLE, NOBODY)
+    check_ready("math", ("en", "python"))
+    check_ready("mine:verify", ("python",))
+
+
+def test_verify_without_a_sandbox_ends_in_one_line_with_the_remedy(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    truth = {"tests": [{"input": "", "output": "1"}]}
+    source.write_text(json.dumps({"response": "```python\nprint(1)\n```", "ground_truth": truth}) + "\n")
+    command = [sys.executable, "-m", "madrl.cli", "verify", "code", str(source), "-o", str(tmp_path / "out.jsonl")]
+    done = subprocess.run(
+        command, env=os.environ | {URLS_VARIABLE: NOBODY}, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"madrl: error: no sandbox answers at {NOBODY} (ConnectError): start one (bash sandbox/install.sh && "
+        "python -m sandbox), or name others in MADRL_SANDBOX_URLS\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_sampling_asks_for_the_sandbox_before_an_engine_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(URLS_VARIABLE, NOBODY)
+    grader = GraderSpec("programming_language", "code", ALL)
+    rows, model = write_rows(tmp_path / "rows.parquet", 2), write_model(tmp_path / "model")
+    with pytest.raises(MadrlError, match="no sandbox answers"):
+        generate_file(rows, tmp_path / "out.jsonl", Sampling(str(model)), grader, 1)
+
+
+async def test_doctor_minds_a_missing_language_only_when_no_replica_has_it(
+    services: tuple[ScriptedService, ScriptedService], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = services
+    one.health, other.health = healthy("python", "cpp", "java"), healthy("python", "go")
+    monkeypatch.setenv(URLS_VARIABLE, f"{one.url},{other.url}")
+    first, second = await asyncio.to_thread(_sandbox)
+    assert (first.ok, second.ok) == (False, False)
+    assert (first.remedy, second.remedy) == ("apt-get install javascript",) * 2
+    assert "no go" in first.detail
+    one.health = healthy("python", "cpp", "java", "javascript")
+    assert [check.ok for check in await asyncio.to_thread(_sandbox)] == [True, True]

@@ -1,0 +1,408 @@
+"""`madrl generate`: what surrounds the engine, with responses written by the test; and the real engine, killed."""
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from scripted_engine import script, write_model, write_rows
+
+from madrl import cli
+from madrl.errors import MadrlError
+from madrl.files import read_jsonl
+from madrl.records import name_of
+from madrl.sampling import generate
+from madrl.sampling.engine import Engines, EngineSettings, Generated, Prompted, engine_devices
+from madrl.sampling.generate import Done, Sampling, generate_file
+from madrl.sampling.grading import GraderSpec
+from madrl.sampling.journal import Journal
+from madrl.sampling.requests import Request
+
+GRADE = GraderSpec("language", "math", ("en", "zh", "es", "hi", "fr"))
+ENGLISH = "We have to add the two numbers. So the answer is \\boxed{{{answer}}}."
+SPANISH = "Tenemos que sumar los dos números. Por lo tanto, la respuesta es \\boxed{{{answer}}}."
+
+
+def reply(request: Request) -> Generated:
+    """Sample 0 in English and right, sample 1 in Spanish and wrong, sample 2 in no language and cut off."""
+    if request.sample == 0:
+        return Generated(ENGLISH.format(answer=request.row), "stop", 9)
+    if request.sample == 1:
+        return Generated(SPANISH.format(answer=-1), "stop", 9)
+    return Generated("12 12 12", "length", 80)
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    return write_rows(tmp_path / "selection.parquet", 4)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write_model(tmp_path / "model")
+
+
+def run(rows: Path, model: Path, out: str = "out.jsonl", samples: int = 3, seed: int = 42, ask: bool = False) -> Done:
+    return generate_file(rows, rows.parent / out, Sampling(str(model), seed=seed), GRADE, samples, ask)
+
+
+def test_a_line_is_one_response_with_the_verdict_and_the_category_of_training(
+    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(monkeypatch, reply)
+    run(rows, model)
+    lines = read_jsonl(rows.parent / "out.jsonl")
+    assert [name_of(line) for line in lines[:4]] == [("0", 0, 0), ("0", 1, 0), ("0", 2, 0), ("1", 0, 0)]
+    assert lines[3] == {
+        "group": "1", "session": 0, "turn": 0, "row": 1, "asked": None, "prompt": "Add.",
+        "response": ENGLISH.format(answer=1), "ground_truth": "1",
+        "data_source": "sums", "split": "selection", "category": "en", "correct": True,
+        "answer": "1", "reason": "", "verifier_extra": None, "finish_reason": "stop", "prompt_tokens": 2,
+        "response_tokens": 9,
+    }  # fmt: skip
+    assert [(line["category"], line["correct"], line["reason"]) for line in lines[1:3]] == [
+        ("es", False, "wrong"),
+        (None, False, "no_answer"),
+    ]
+
+
+def test_each_response_has_a_seed_of_its_own_that_follows_from_the_call_s() -> None:
+    requests = [Request(row, asked, k) for row in range(50) for asked in (None, "en", "hi") for k in range(8)]
+    seeds = {request.seed(42) for request in requests}
+    assert len(seeds) == len({request.name for request in requests}) == len(requests)
+    assert all(0 <= seed < 2**31 for seed in seeds)
+    assert requests[7].seed(42) != requests[7].seed(43)
+
+
+def test_all_samples_of_one_prompt_are_a_group_and_no_other_prompt_does() -> None:
+    assert Request(3, "rank_1", 5).name == ("3-rank_1", 5, 0)
+    assert Request(3, None, 5).name == ("3", 5, 0)
+
+
+def test_a_call_that_is_killed_goes_on_with_the_next_batch_and_ends_with_the_same_file(
+    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generate, "BATCH", 5)  # 12 responses: 5, 5 and 2
+
+    partial = rows.parent / ".out.jsonl.partial" / "responses.jsonl"
+
+    def killed(request: Request) -> Generated:
+        while request.name == ("3", 1, 0):  # the 11th, in the last batch: when the first two are on disk
+            if partial.exists() and partial.read_bytes().count(b"\n") == 2:
+                raise KeyboardInterrupt
+            time.sleep(0.01)
+        return reply(request)
+
+    script(monkeypatch, killed)
+    with pytest.raises(KeyboardInterrupt):
+        run(rows, model)
+    partial.write_bytes(partial.read_bytes() + b'[{"group": "3')  # and cut in the middle of a line
+    assert not (rows.parent / "out.jsonl").exists()
+    engines = script(monkeypatch, reply)
+    done = run(rows, model)
+    assert (len(done.lines), done.resumed) == (12, 10)
+    assert [request.name for request in engines.asked] == [("3", 1, 0), ("3", 2, 0)]
+    assert not partial.parent.exists()
+    run(rows, model, out="undisturbed.jsonl")
+    assert (rows.parent / "out.jsonl").read_bytes() == (rows.parent / "undisturbed.jsonl").read_bytes()
+
+
+def test_a_batch_that_was_cut_off_does_not_spoil_the_one_after_it(tmp_path: Path) -> None:
+    lines = [{"group": group, "session": 0, "turn": 0} for group in "abc"]
+    batches = [lines[:2], lines[2:]]
+    partial = tmp_path / ".out.jsonl.partial" / "responses.jsonl"
+    Journal(tmp_path / "out.jsonl", {}).append(batches[0])
+    partial.write_bytes(partial.read_bytes() + b'[{"group": "c')
+    Journal(tmp_path / "out.jsonl", {}).append(batches[1])
+    assert list(Journal(tmp_path / "out.jsonl", {}).lines) == [("a", 0, 0), ("b", 0, 0), ("c", 0, 0)]
+
+
+def test_a_finished_file_is_returned_without_starting_an_engine(
+    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines = script(monkeypatch, reply)
+    first = run(rows, model)
+    assert run(rows, model) == first._replace(resumed=12)
+    assert run(rows, model.rename(model.with_name("moved"))) == first._replace(resumed=12)
+    assert engines.starts == 1
+
+
+Change = Callable[[Path, Path], object]
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda rows, model: run(rows, model, seed=43), "seed=42, not 43"),
+        (lambda rows, model: run(rows, model, samples=2), "samples=3, not 2"),
+        (lambda rows, model: run(rows, model, ask=True), "ask_category=False, not True"),
+        (lambda rows, model: run(write_rows(rows, 5), model), "data_sha256="),
+        (lambda rows, model: (model / "model.safetensors").write_bytes(b"others!") and run(rows, model), "model="),
+    ],
+)
+def test_a_file_of_other_settings_is_refused_by_the_name_of_what_differs(
+    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch, change: Change, key: str
+) -> None:
+    script(monkeypatch, reply)
+    run(rows, model)
+    with pytest.raises(MadrlError, match=key) as error:
+        change(rows, model)
+    assert f"name another file, or remove it and {rows.parent / 'out.jsonl'}.settings.json" in str(error.value)
+
+
+def test_settings_under_which_no_response_came_bind_nobody(tmp_path: Path) -> None:
+    Journal(tmp_path / "out.jsonl", {"model": "does not load"})
+    journal = Journal(tmp_path / "out.jsonl", {"model": "loads"})
+    journal.append([{"group": "a", "session": 0, "turn": 0}])
+    with pytest.raises(MadrlError, match=r"responses\.jsonl holds responses made with model='loads', not 'another'"):
+        Journal(tmp_path / "out.jsonl", {"model": "another"})
+
+
+def test_a_file_that_does_not_say_what_made_it_is_not_overwritten(rows: Path, model: Path) -> None:
+    (rows.parent / "out.jsonl").write_text("precious\n")
+    with pytest.raises(MadrlError, match="exists and does not say what made it"):
+        run(rows, model)
+    assert (rows.parent / "out.jsonl").read_text() == "precious\n"
+
+
+def test_with_ask_category_every_row_is_asked_for_each_by_its_name(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Add."}]
+    rows = write_rows(tmp_path / "train.parquet", 2, conversation)
+    script(monkeypatch, reply)
+    lines = run(rows, model, samples=1, ask=True).lines
+    assert [line["asked"] for line in lines] == [*GRADE.categories, *GRADE.categories]
+    for line, name in zip(lines, ("English", "Chinese", "Spanish", "Hindi", "French"), strict=False):
+        assert line["prompt"] == f"Add.\n\nSolve it in {name}: write the whole solution in {name}."
+
+
+def test_categories_that_no_prompt_can_name_are_refused(rows: Path, model: Path) -> None:
+    judge = GraderSpec("choice", "listed_option", ("rank_1", "rank_2"))
+    with pytest.raises(MadrlError, match="no prompt names the categories of classifier 'choice'"):
+        generate_file(rows, rows.parent / "out.jsonl", Sampling(str(model)), judge, 1, ask_category=True)
+
+
+async def down(rollout: object) -> Any:
+    raise ConnectionError("nobody answers")
+
+
+def test_a_verifier_that_is_down_stops_the_call_and_leaves_no_verdict_behind(
+    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(monkeypatch, reply)
+    judge = GRADE._replace(verifier=f"{__name__}:down")
+    with pytest.raises(MadrlError, match=r"could not grade 4 of 4 responses .*nobody answers.*start the same call"):
+        generate_file(rows, rows.parent / "out.jsonl", Sampling(str(model)), judge, 1)
+    assert not (rows.parent / ".out.jsonl.partial").exists()
+    assert not (rows.parent / "out.jsonl").exists()
+
+
+def test_a_category_that_was_not_declared_is_an_error(rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, reply)
+    judge = GRADE._replace(categories=("zh", "hi"))
+    with pytest.raises(MadrlError, match="category 'en' is not declared"):
+        generate_file(rows, rows.parent / "out.jsonl", Sampling(str(model)), judge, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"--samples": "0"}, "samples=0 must be at least 1"),
+        ({"--temperature": "0"}, "temperature=0.0 is not above 0: greedy decoding has no distribution"),
+        ({"--max-response-tokens": "0"}, "max_response_tokens=0 must be at least 1"),
+        ({"--model": "/nowhere"}, "model /nowhere does not exist"),
+        ({"--data": "/nowhere.parquet"}, "/nowhere.parquet: cannot be read as parquet"),
+        ({"--verifier": "maths"}, "unknown verifier 'maths'"),
+        ({"--chat-template": "enable_thinking=false"}, "chat template 'enable_thinking=false' is not JSON"),
+        ({"--chat-template": "[]"}, "chat template '[]' is no JSON object"),
+        ({"-o": "/nowhere/out.jsonl"}, "its folder does not exist"),
+    ],
+)
+def test_a_mistake_in_the_call_is_one_line_before_anything_is_started(
+    rows: Path, model: Path, capsys: pytest.CaptureFixture[str], options: dict[str, str], message: str
+) -> None:
+    assert cli.main(command(rows, model, rows.parent / "out.jsonl", samples=1, **options)) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_the_command_prints_what_it_found(
+    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script(monkeypatch, reply)
+    assert cli.main(command(rows, model, rows.parent / "out.jsonl", samples=3)) == 0
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["en", "4", "33.3%", "correct", "100.0%"] in shown
+    assert ["es", "4", "33.3%", "correct", "0.0%"] in shown
+    assert ["off-support", "4", "33.3%", "correct", "0.0%"] in shown
+    assert ["cut", "off", "4", "33.3%"] in shown
+
+
+def test_ungraded_responses_are_not_printed_as_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [{"category": "en", "correct": c, "finish_reason": "stop"} for c in (True, True, False, None, None)]
+    cli._print_generated(Done(lines, 0, Path("out.jsonl"), ("en",)))
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["en", "5", "100.0%", "correct", "66.7%"] in shown
+    assert ["ungraded", "2", "40.0%"] in shown
+
+
+def test_the_chat_template_s_arguments_decide_the_responses(
+    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(monkeypatch, reply)
+    call = command(
+        rows, model, rows.parent / "out.jsonl", samples=1, **{"--chat-template": '{"enable_thinking": false}'}
+    )
+    assert cli.main(call) == 0
+    settings = json.loads((rows.parent / "out.jsonl.settings.json").read_text())
+    assert settings["chat_template"] == {"enable_thinking": False}
+
+
+def command(rows: Path, model: Path, out: Path, samples: int, **options: str) -> list[str]:
+    arguments = {
+        "--model": str(model),
+        "--data": str(rows),
+        "-o": str(out),
+        "--classifier": "language",
+        "--verifier": "math",
+        "--categories": ",".join(GRADE.categories),
+        "--samples": str(samples),
+        "--max-response-tokens": "8",
+    } | options
+    return ["generate", *(word for pair in arguments.items() for word in pair)]
+
+
+def test_several_engines_share_the_batches_and_each_answer_keeps_its_tag(tmp_path: Path) -> None:
+    engines = Engines(EngineSettings("model", 1.0, 8, 8), ["0", "1"], tmp_path)
+    served: list[list[int]] = [[], []]
+
+    def serve(connection: Connection, mine: list[int]) -> None:
+        with contextlib.suppress(EOFError):
+            while batch := connection.recv():
+                mine.append(len(batch))
+                time.sleep(0.02)
+                connection.send([Generated(str(seed), "stop", 1) for _, seed in batch])
+
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        for mine in served:
+            ours, theirs = Pipe()
+            engines._engines[ours] = process, tmp_path / "log"
+            threading.Thread(target=serve, args=(theirs, mine), daemon=True).start()
+        batches = [(tag, [Prompted([1], tag * 10 + k) for k in range(tag)]) for tag in range(1, 8)]
+        answers = {tag: [answer.text for answer in answered] for tag, answered in engines.generate(batches)}
+        process.kill()
+    assert answers == {tag: [str(tag * 10 + k) for k in range(tag)] for tag in range(1, 8)}
+    assert sorted(served[0] + served[1]) == list(range(1, 8))
+    assert all(served), "both were asked"
+
+
+@pytest.mark.parametrize(
+    ("count", "variable", "expected"),
+    [(0, None, [None]), (2, None, ["0", "1"]), (2, "4,7", ["4", "7"]), (0, "", [None])],
+)
+def test_there_is_an_engine_for_each_visible_gpu_or_one_on_the_cpu(
+    count: int, variable: str | None, expected: list[str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", variable)
+    assert engine_devices(1) == expected
+
+
+def test_an_engine_takes_as_many_gpus_as_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3,4,5")
+    assert engine_devices(2) == ["2,3", "4,5"]
+    for size in (3, 0):
+        with pytest.raises(MadrlError, match=f"4 GPUs cannot be shared out {size} to an engine"):
+            engine_devices(size)
+
+
+# The real engine.
+
+EARLY = r"vLLM ended early \(.*Error.*\): see .*engine-0.log"
+SAMPLES, ROWS = 32, 64  # four batches of 512
+
+
+class Real:
+    """Calls of the command in processes of their own, on a micro model and rows made once."""
+
+    def __init__(self, folder: Path) -> None:
+        from madrl.miniature.model import build_model, build_tokenizer, save
+
+        self.folder = folder
+        self.rows = write_rows(folder / "rows.parquet", ROWS)
+        self.model = folder / "model"
+        tokenizer = build_tokenizer([ENGLISH, SPANISH, "user Add. assistant"], 300)
+        save(tokenizer, build_model(tokenizer, hidden_size=32, layers=1, seed=0), self.model)
+
+    def start(self, out: str) -> "subprocess.Popen[str]":
+        argv = command(self.rows, self.model, self.folder / out, SAMPLES)
+        return subprocess.Popen(
+            [sys.executable, "-m", "madrl.cli", *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def run(self, out: str) -> str:
+        process = self.start(out)
+        shown, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+        return shown
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Real:
+    return Real(tmp_path_factory.mktemp("real"))
+
+
+@pytest.mark.verl
+@pytest.mark.slow
+def test_the_real_engine_killed_in_the_middle_ends_with_the_file_of_an_undisturbed_call(real: Real) -> None:
+    engines: list[psutil.Process] = []
+    for _ in range(5):
+        process = real.start("killed.jsonl")
+        batches = real.folder / ".killed.jsonl.partial" / "responses.jsonl"
+        deadline = time.monotonic() + 300
+        while process.poll() is None and not (batches.exists() and batches.stat().st_size):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        engines = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        process.send_signal(signal.SIGKILL)
+        _, errors = process.communicate()
+        if process.returncode == -signal.SIGKILL and not (real.folder / "killed.jsonl").exists():
+            break
+        assert process.returncode in (0, -signal.SIGKILL), errors
+        (real.folder / "killed.jsonl").unlink()  # killed too late to show anything
+    gone, alive = psutil.wait_procs(engines, timeout=300)
+    assert gone
+    assert not alive, "an engine outlived the process that started it"
+
+    assert "of them by an earlier call" in real.run("killed.jsonl")
+    real.run("undisturbed.jsonl")
+    lines = read_jsonl(real.folder / "undisturbed.jsonl")
+    assert [name_of(line) for line in lines] == [(str(row), k, 0) for row in range(ROWS) for k in range(SAMPLES)]
+    assert len({line["response"] for line in lines if line["row"] == 0}) > SAMPLES / 2, "samples differ"
+    assert (real.folder / "killed.jsonl").read_bytes() == (real.folder / "undisturbed.jsonl").read_bytes()
+
+
+@pytest.mark.verl
+@pytest.mark.slow
+def test_an_engine_that_cannot_start_is_one_error_that_names_its_log(tmp_path: Path) -> None:
+    settings = EngineSettings(str(write_model(tmp_path / "model")), 1.0, 8, 8)
+    with Engines(settings, [None], tmp_path / "logs") as engines, pytest.raises(MadrlError, match=EARLY):
+        list(engines.generate([("only", [])]))

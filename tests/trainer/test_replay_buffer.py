@@ -1,0 +1,128 @@
+"""The training metrics and the outage limit, on score records as the reward stage writes them."""
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from madrl.errors import MadrlError
+from madrl.settings import Settings
+from madrl.trainer.replay_buffer import MadReplayBuffer, batch_metrics, check_outage
+
+
+def settings(**changes: Any) -> Settings:
+    reward = {"divergence": "l2", "form": "additive", "alpha": 0.5, "lambda_g": 2.0, "epsilon": 0.001}
+    node = {
+        "categories": ["a", "b"],
+        "target": "uniform",
+        "classifier": "choice",
+        "verifier": "listed_option",
+        "reward": reward | changes,
+        "max_ungraded_rate": 0.2,
+        "launch_check": "stop",
+    }
+    return Settings.from_config(node)
+
+
+def record(
+    group: str, category: str | None, correct: float | None = 1.0, divergence: float = 0.0, truncated: bool = False
+) -> dict[str, Any]:
+    return {
+        "group": group,
+        "category": category,
+        "correct": correct,
+        "correctness": 0.5 if correct is None else correct,
+        "divergence_reward": divergence,
+        "reward": divergence,
+        "reason": "the judge is down" if correct is None else "",
+        "queued": 3,
+        "truncated": truncated,
+    }
+
+
+def test_the_metrics_of_a_batch_worked_by_hand() -> None:
+    records = [record("p", "a"), record("p", "a"), record("q", "b", 0.0), record("q", None, None)]
+    metrics = batch_metrics(records, settings())
+    assert metrics["mad/share/a"] == pytest.approx(2 / 3)
+    assert metrics["mad/share/b"] == pytest.approx(1 / 3)
+    assert metrics["mad/off_support_rate"] == 0.25
+    assert metrics["mad/ungraded_rate"] == 0.25
+    assert metrics["mad/single_category_group_rate"] == 1.0, "p is all a; what is on-support of q is b"
+    assert metrics["mad/pass@1"] == pytest.approx(2 / 3), "two right of three graded"
+    # q = (2/3, 1/3) against (1/2, 1/2): m = (7/12, 5/12);
+    # 1/2 [1/2 log(6/7) + 1/2 log(6/5)] + 1/2 [2/3 log(8/7) + 1/3 log(4/5)] = 0.01437
+    assert metrics["mad/jsd"] == pytest.approx(0.01437, abs=1e-5)
+    # per prompt: both groups are all of one category, 0.2158 each
+    assert metrics["mad/jsd_per_prompt"] == pytest.approx(0.21576, abs=1e-5)
+    assert metrics["mad/reward_queue/max"] == 3
+
+
+def test_groups_that_teach_nothing_are_those_whose_responses_all_earn_the_same() -> None:
+    records = [record("p", "a", divergence=-0.5)] * 4 + [record("q", "a", divergence=r) for r in (0.3, 0.3, 0.301)]
+    metrics = batch_metrics(records, settings())
+    assert metrics["mad/equal_reward_group_rate"] == 0.5, "p; q differs, if only by a little"
+    assert metrics["mad/reward/std_within_group"] == pytest.approx(0.00047 / 2, abs=1e-5)
+
+
+def test_the_rate_of_responses_that_were_cut_is_of_all_responses() -> None:
+    records = [record("p", "a", truncated=True), record("p", None, truncated=True), record("q", "b"), record("q", "a")]
+    assert batch_metrics(records, settings())["mad/truncated_rate"] == 0.5
+
+
+def test_a_response_is_truncated_when_it_is_as_long_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = {
+        "extra_fields": [
+            {"reward_extra_info": {"category": "a", "row": "7", "verifier_extra": extra}}
+            for extra in ('{"passed": 3}', None, None)
+        ],
+        "rm_scores": [np.array([0.0, 0.5])] * 3,
+    }
+    monkeypatch.setattr("madrl.trainer.replay_buffer.tq.kv_batch_get", lambda **_: fields)
+    buffer = MadReplayBuffer.__new__(MadReplayBuffer)  # its own state, without veRL's
+    buffer.max_response_length = 64
+    batch = SimpleNamespace(
+        keys=["p_0_0", "p_1_0", "p_1_1"], tags=[{"response_len": n} for n in (64, 64, 63)], partition_id="train"
+    )
+    found = buffer._records(batch)
+    # Session 1 has two outputs, and its last one is not cut.
+    assert [(r["session"], r["truncated"], r["reward"]) for r in found] == [(0, True, 0.5), (1, False, 0.5)]
+    assert [(r["group"], r["turn"], r["row"]) for r in found] == [("p", 0, 7), ("p", 1, 7)]
+    assert [r["verifier_extra"] for r in found] == [{"passed": 3}, None]
+
+
+def test_what_does_not_exist_for_a_batch_is_left_out_and_never_nan() -> None:
+    metrics = batch_metrics([record("p", None, None), record("p", None, None)], settings())
+    assert "mad/jsd" not in metrics
+    assert "mad/pass@1" not in metrics
+    assert metrics["mad/off_support_rate"] == 1.0
+    assert all(math.isfinite(value) for value in metrics.values())
+
+
+def test_the_gated_form_reports_how_often_its_factor_is_negative() -> None:
+    # 1 + 2 * r is below zero for r = -0.6 and -1, not for -0.4 and 0.5
+    records = [record("p", "a", divergence=r) for r in (-0.6, -1.0, -0.4, 0.5)]
+    assert batch_metrics(records, settings(form="gated"))["mad/negative_gate_rate"] == 0.5
+    assert batch_metrics(records, settings(form="gated", gate_floor=0.0))["mad/negative_gate_rate"] == 0.5
+    assert "mad/negative_gate_rate" not in batch_metrics(records, settings())
+
+
+def test_the_reward_tail_runs_from_the_last_response_to_the_last_reward() -> None:
+    timing = {"grade_s": 0.1, "group_wait_s": 1.0, "score_s": 0.2}
+    first = record("p", "a") | timing | {"arrived_at": 10.0, "scored_at": 12.0}
+    last = record("q", "a") | timing | {"arrived_at": 12.5, "scored_at": 12.75}
+    assert batch_metrics([first, last], settings())["mad/timing/reward_tail_s"] == pytest.approx(0.25)
+
+
+def test_an_outage_stops_the_run_and_says_what_it_was() -> None:
+    records = [record("p", "a"), record("p", "a", None), record("p", "a", None)]
+    with pytest.raises(MadrlError, match=r"train step 7: 75.0% .* 1 sessions failed .* 2 x the judge is down"):
+        check_outage(records, expected=4, limit=0.5, where="train step 7")
+
+
+def test_failed_and_ungraded_responses_count_together_against_the_limit() -> None:
+    records = [record("p", "a", None)] + [record("p", "a")] * 8
+    check_outage(records, expected=10, limit=0.2, where="x")
+    with pytest.raises(MadrlError, match=r"20.0% .* more than madrl.max_ungraded_rate=0.19"):
+        check_outage(records, expected=10, limit=0.19, where="x")
