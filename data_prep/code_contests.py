@@ -41,7 +41,7 @@ from sources import TEST, TRAIN, VALIDATION, Record, open_parts
 from splits import Dropped, Problem, Splits, split_problems
 
 from madrl.errors import MadrlError
-from madrl.prompts import code_prompt
+from madrl.tasks import TASKS
 from sandbox.api import Checker, JudgeRequest
 from sandbox.checkers import compare
 from sandbox.judge_service import MAX_CODE_BYTES
@@ -291,7 +291,9 @@ def prepare(args: argparse.Namespace) -> list[str]:
             "problems_without_a_checked_reference": unchecked,
             "tests": _keep_used_tests(staged, splits),
         }
-        return write_benchmark(folder, NAME, "code", splits, code_prompt, ledger, source(args, HUB), args.seed, facts)
+        return write_benchmark(
+            folder, NAME, "code", splits, TASKS[NAME].prompt, ledger, source(args, HUB), args.seed, facts
+        )
 
 
 def _keep_used_tests(staged: Path, splits: Splits) -> dict[str, float]:

@@ -21,7 +21,7 @@ from sources import TEST, TRAIN, Record, open_parts
 from splits import Dropped, Problem, split_problems
 
 from madrl.grading.math_answers.answer_text import last_boxed
-from madrl.prompts import math_prompt
+from madrl.tasks import TASKS
 
 NAME = "math"
 HUB = "EleutherAI/hendrycks_math"
@@ -58,7 +58,7 @@ def prepare(args: argparse.Namespace) -> list[str]:
     problems = ledger.keep(problems, rejected_references(problems))
     splits = split_problems(problems, args.seed)
     with filling(args.local_save_dir) as folder:
-        return write_benchmark(folder, NAME, "math", splits, math_prompt, ledger, source(args, HUB), args.seed)
+        return write_benchmark(folder, NAME, "math", splits, TASKS["math"].prompt, ledger, source(args, HUB), args.seed)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
