@@ -24,13 +24,13 @@ import madrl
 from madrl.errors import MadrlError
 from madrl.files import locked, replacing, waited_for
 from madrl.grading.verifiers import check_ready
+from madrl.process import OWN_RAY_LOCK, hydra_value, run_logged
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
 from madrl.settings import Settings
 from madrl.trainer.alarm_messages import AlarmMessages
 from madrl.trainer.cluster import check_alone, forwarded
 from madrl.trainer.compose import compose
-from madrl.trainer.process import OWN_RAY_LOCK, hydra_value, run_logged
 from madrl.trainer.progress import Messages, progress_of
 from madrl.trainer.prompt_lengths import check_prompt_lengths
 

@@ -14,8 +14,8 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from madrl.errors import MadrlError
+from madrl.process import hydra_value, run_logged
 from madrl.trainer.compose import CONFIG_DIR, check_node
-from madrl.trainer.process import hydra_value, run_logged
 from madrl.trainer.progress import progress_of
 
 TRACKER = "latest_checkpointed_iteration.txt"

@@ -16,12 +16,12 @@ from madrl.errors import MadrlError
 from madrl.evaluation.score import run_settings
 from madrl.files import locked
 from madrl.grading.programs.program import URLS_VARIABLE
+from madrl.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
 from madrl.run_folder import RunFolder
 from madrl.schema import make_row, write_parquet
 from madrl.trainer import launch, progress
 from madrl.trainer.compose import compose
 from madrl.trainer.launch import _claim, _messages, _one_of_its_own, train
-from madrl.trainer.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
 from madrl.trainer.progress import progress_of
 from madrl.trainer.rehearsal import rehearse
 
@@ -118,7 +118,7 @@ def test_the_trainer_keeps_the_lock_when_its_launcher_is_killed(tmp_path: Path) 
     launcher = f"""
 from pathlib import Path
 from madrl.files import locked
-from madrl.trainer.process import run_logged
+from madrl.process import run_logged
 with locked({str(lock)!r}, "busy"):
     run_logged(
         ["sh", "-c", "echo $$ >{started}.new; mv {started}.new {started}; exec sleep 1000"],
@@ -185,7 +185,7 @@ def test_the_reason_of_a_failure_is_the_last_exception_in_the_log(line: str, rea
 def test_sigterm_ends_the_trainer_and_everything_it_started(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
-from madrl.trainer.process import run_logged
+from madrl.process import run_logged
 run_logged(["sh", "-c", "sleep 1000 & echo $! > {tmp_path}/pid; wait"], Path({str(tmp_path)!r}) / "log", {{}}, cpu=True)
 """
     process = subprocess.Popen([sys.executable, "-c", code])
@@ -211,7 +211,7 @@ def test_a_sigterm_that_comes_while_the_trainer_is_started_ends_it_as_well(tmp_p
     code = f"""
 import os, signal, subprocess
 from pathlib import Path
-from madrl.trainer import process
+from madrl import process
 
 class Told(subprocess.Popen):
     def __init__(self, *arguments, **options):
