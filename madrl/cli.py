@@ -305,9 +305,9 @@ def _report(args: argparse.Namespace) -> None:
 
 
 def _miniature_options(parser: argparse.ArgumentParser) -> None:
-    from madrl.miniature.tasks import MINIATURES
+    from madrl.tasks import TASKS
 
-    parser.add_argument("--task", required=True, help=", ".join(MINIATURES))
+    parser.add_argument("--task", required=True, help=f"{', '.join(TASKS)}, or the YAML file of your own")
     parser.add_argument("--data", metavar="DIR", required=True, help="what data_prep wrote")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="gets the model as DIR/model")
     parser.add_argument("--seed", type=int, default=42, help="of the initial weights and the examples (%(default)s)")
@@ -320,9 +320,10 @@ def _miniature_options(parser: argparse.ArgumentParser) -> None:
 def _miniature(args: argparse.Namespace) -> None:
     from madrl.miniature.build import build
     from madrl.miniature.tasks import skew_of
+    from madrl.tasks import load_task
 
     skew = None if args.skew is None else skew_of(args.skew)
-    print(build(args.task, Path(args.data), Path(args.output), args.seed, args.base, skew))
+    print(build(load_task(args.task), Path(args.data), Path(args.output), args.seed, args.base, skew))
 
 
 def _generate_options(parser: argparse.ArgumentParser) -> None:
