@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
 from madrl import __version__
 from madrl.errors import MadrlError
+from madrl.tasks import make_importable
 
 if TYPE_CHECKING:
     from madrl.grading.grade_file import Graded
@@ -502,7 +503,7 @@ COMMANDS: dict[str, Command] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; ``argv`` defaults to the process's own arguments."""
-    _find_plugins_in(str(Path.cwd()))
+    make_importable(Path.cwd())
     try:
         _dispatch(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
@@ -533,15 +534,6 @@ def _let_go_of_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _find_plugins_in(folder: str) -> None:
-    """As under ``python -m``: a user's pkg.module:name may lie in the current folder, for us and for what we start."""
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if folder not in paths:
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*paths, folder]))
-    if folder not in sys.path:
-        sys.path.append(folder)
 
 
 def _dispatch(argv: list[str]) -> None:
