@@ -346,7 +346,10 @@ def _generate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ask-category",
         action="store_true",
-        help=f"ask each row once for each category, by its name ({', '.join(NAMINGS)} only)",
+        help="ask each row once for each category, in a prompt that names it",
+    )
+    parser.add_argument(
+        "--naming", help=f"how it is named: {', '.join(NAMINGS)}, or pkg.module:name (default: as the classifier)"
     )
     parser.add_argument(
         "--chat-template",
@@ -373,7 +376,7 @@ def _generate(args: argparse.Namespace) -> None:
             sampling,
             grader,
             args.samples,
-            args.ask_category,
+            (args.naming or args.classifier) if args.ask_category else None,
             args.tensor_parallel_size,
         )
     )
