@@ -363,8 +363,8 @@ def _generate_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _generate(args: argparse.Namespace) -> None:
+    from madrl.grading.grader import GraderSpec
     from madrl.sampling.generate import Sampling, generate_file
-    from madrl.sampling.grading import GraderSpec
 
     template = _json_object(args.chat_template, "chat template", '{"enable_thinking": false}')
     sampling = Sampling(args.model, args.temperature, args.max_response_tokens, args.seed, template)

@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
 from madrl.files import locked, sha256_of
-from madrl.grading.verifiers import check_ready
+from madrl.grading.grader import Grader, GraderSpec
+from madrl.grading.threads import LoopThread
 from madrl.progress import Advance, progress
 from madrl.prompts import load_naming
 from madrl.records import Record, writable
-from madrl.rollout import Grade
+from madrl.rollout import Grade, Rollout
 from madrl.sampling.engine import Engines, EngineSettings, Generated, Prompted, engine_devices
-from madrl.sampling.grading import BackgroundGrader, GraderSpec, own_code
 from madrl.sampling.journal import Journal
-from madrl.sampling.requests import Request, in_batches, messages_of, read_rows, rollout_of
+from madrl.sampling.requests import Request, in_batches, messages_of, read_rows
 from madrl.schema import Row
 
 BATCH = 512
@@ -122,20 +122,19 @@ class Responses:
         self._gpus_per_engine = gpus_per_engine
         self._asked = asked
         self._naming = None if naming is None else load_naming(naming)
-        self._grader = BackgroundGrader(grader)
+        self._grader = _grader_of(grader)
+        self._grading = LoopThread()
         self._decided_by = {
             **asdict(sampling),
             # What the folder holds, wherever it lies.
             "model": fingerprint(sampling.model) or sampling.model,
             "data_sha256": sha256_of(data),
             "batch": BATCH,
-            **grader._asdict(),
+            **self._grader.identity(),
             "naming": naming,
-            "own_code": own_code(grader, naming),
             **settings,
         }
         self._out = writable(out)
-        self._spec = grader
         self._journal: Journal
         self._engines: Engines | None = None
         self._prompts: dict[tuple[int, str | None], list[int]] = {}
@@ -146,7 +145,7 @@ class Responses:
         with ExitStack() as opening:
             opening.enter_context(locked(lock, f"{self._out}: another madrl is writing it"))
             self._journal = Journal(self._out, self._decided_by)
-            opening.enter_context(self._grader)
+            opening.enter_context(self._grading)
             self._open = opening.pop_all()
         return self
 
@@ -176,22 +175,22 @@ class Responses:
 
     def _sample(self, batches: Sequence[Sequence[Request]], advance: Advance) -> None:
         if self._engines is None:
-            check_ready(self._spec.verifier, self._spec.categories)
+            self._grader.check_ready()
             self._engines = self._open.enter_context(self._start_engines())
         seed = self._sampling.seed
         asked = ((batch, [Prompted(self._prompts[r.row, r.asked], r.seed(seed)) for r in batch]) for batch in batches)
         grading: deque[Future[None]] = deque()
         for batch, generated in self._engines.generate(asked):
-            grading.append(self._grader.start(self._keep(batch, generated, advance)))
+            grading.append(self._grading.start(self._keep(batch, generated, advance)))
             while grading and (grading[0].done() or len(grading) > GRADED_LATER):
                 grading.popleft().result()
         for graded in grading:
             graded.result()
 
     async def _keep(self, batch: Sequence[Request], generated: Sequence[Generated], advance: Advance) -> None:
-        """Judge a batch and write it down at once, whatever the engines do meanwhile."""
-        rollouts = [rollout_of(self.rows[r.row], g.text) for r, g in zip(batch, generated, strict=True)]
-        self._journal.append(self._lines(batch, generated, await self._grader.grade(rollouts)))
+        """Grade a batch and write it down at once, whatever the engines do meanwhile."""
+        rollouts = [Rollout.to_row(self.rows[r.row], g.text) for r, g in zip(batch, generated, strict=True)]
+        self._journal.append(self._lines(batch, generated, await self._grader.grade_all(rollouts)))
         advance(len(batch))
 
     def _start_engines(self) -> Engines:
@@ -241,6 +240,14 @@ class Responses:
             }
             for request, response, grade in zip(batch, generated, graded, strict=True)
         ]
+
+
+def _grader_of(spec: GraderSpec) -> Grader:
+    if spec.custom_reward_function is None:
+        return Grader(spec)
+    from madrl.trainer.custom_reward import custom_reward_function
+
+    return Grader(spec, custom_reward_function(spec.custom_reward_function))
 
 
 def fingerprint(model: str) -> str | None:

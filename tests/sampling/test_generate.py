@@ -19,11 +19,11 @@ from scripted_engine import script, write_model, write_rows
 from madrl import cli
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
+from madrl.grading.grader import GraderSpec
 from madrl.records import name_of
 from madrl.sampling import generate
 from madrl.sampling.engine import Engines, EngineSettings, Generated, Prompted, engine_devices
 from madrl.sampling.generate import Done, Sampling, generate_file
-from madrl.sampling.grading import GraderSpec
 from madrl.sampling.journal import Journal
 from madrl.sampling.requests import Request
 

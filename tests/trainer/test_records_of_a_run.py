@@ -19,10 +19,10 @@ from verl.trainer.ppo.v1.trainer_base import PPOTrainer
 from madrl.cli import main
 from madrl.evaluation.samples import score_samples
 from madrl.grading.choice import choice_ground_truth
+from madrl.grading.grader import GraderSpec
 from madrl.records import read, read_graded
 from madrl.sampling.engine import Generated
 from madrl.sampling.generate import Sampling, generate_file
-from madrl.sampling.grading import GraderSpec
 from madrl.schema import make_row, write_parquet
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data
@@ -63,7 +63,7 @@ def scored(manager: MadRewardManager, row: int, validate: bool = False) -> dict[
 
 def rescored(manager: MadRewardManager, path: Path) -> list[dict[str, Any]]:
     out = path.with_name("rescored.jsonl")
-    names = ",".join(manager.settings.categories)
+    names = ",".join(manager.reward.categories)
     assert main(["rescore", str(path), "-o", str(out), "--categories", names, "--target", "peak", *REWARD]) == 0
     return [json.loads(line) for line in out.read_text().splitlines()]
 
@@ -83,7 +83,7 @@ def generated(folder: Path, manager: MadRewardManager, monkeypatch: pytest.Monke
     ]
     write_parquet(rows, folder / "rows.parquet")
     script(monkeypatch, lambda request: Generated(RESPONSES[request.row][request.sample], "stop", 1))
-    grader = GraderSpec("choice", "listed_option", manager.settings.categories)
+    grader = GraderSpec("choice", "listed_option", manager.reward.categories)
     sampling = Sampling(str(write_model(folder / "model")))
     generate_file(folder / "rows.parquet", folder / "generated.jsonl", sampling, grader, len(RESPONSES[0]))
     return folder / "generated.jsonl"
@@ -147,14 +147,14 @@ def verl_dump(folder: Path, manager: MadRewardManager) -> Path:
 def test_a_validation_dump_of_verl_s_is_read_by_our_names_and_measured_as_the_same_responses_of_generate(
     tmp_path: Path, manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dump, settings = verl_dump(tmp_path, manager), manager.settings
+    dump, reward = verl_dump(tmp_path, manager), manager.reward
     first = next(iter(read(dump, ("group", "session", "turn", "response", "ground_truth", "correct"))))
     name = {"group": "random_0", "session": 0, "turn": 0, "row": 0, "prompt": "Name an ocean.", "response": "Arctic"}
     assert {key: first[key] for key in name} == name
     assert {"uid", "input", "output", "gts", "score"} & first.keys() == set()
-    ours = read_graded(generated(tmp_path, manager, monkeypatch), settings.categories)
-    theirs = read_graded(dump, settings.categories)
-    assert score_samples(theirs, settings.categories, settings.target, 0.001) == score_samples(
-        ours, settings.categories, settings.target, 0.001
+    ours = read_graded(generated(tmp_path, manager, monkeypatch), reward.categories)
+    theirs = read_graded(dump, reward.categories)
+    assert score_samples(theirs, reward.categories, reward.target, 0.001) == score_samples(
+        ours, reward.categories, reward.target, 0.001
     )
     assert [row["reward"] for row in rescored(manager, dump)] == [line["reward"] for line in theirs]
