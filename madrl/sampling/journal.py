@@ -18,24 +18,26 @@ from madrl.records import Name, Record, line_of, name_of, read
 
 
 class Journal:
-    """The responses of one file, by name; for one process at a time.
-
-    Raises MadrlError when the file belongs to other settings.
-    """
+    """The responses of one file, by name; for one process at a time. Nothing is read or written before ``open``."""
 
     def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
         self.out = out
-        self.settings_file = self.out.with_name(f"{self.out.name}.settings.json")
-        self.folder = self.out.with_name(f".{self.out.name}.partial")
+        self.settings_file = out.with_name(f"{out.name}.settings.json")
+        self.folder = out.with_name(f".{out.name}.partial")
+        self.lines: dict[Name, Record] = {}
+        self.finished = False
         self._batches = self.folder / "responses.jsonl"
         self._settings = json.loads(json.dumps(settings))  # as a file would hold them
+
+    def open(self) -> "Journal":
+        """Take in what is there. Raises MadrlError when the file belongs to other settings."""
         self._claim()
         self.finished = self.out.exists()
-        self.lines: dict[Name, Record] = {}
         if self.finished:
             self._remember(list(read(self.out, Name._fields)))
-        else:
+        elif self._batches.exists():
             self._read_batches()
+        return self
 
     def _claim(self) -> None:
         begun = next((path for path in (self.out, self._batches) if path.exists()), None)
@@ -55,8 +57,6 @@ class Journal:
                 )
 
     def _read_batches(self) -> None:
-        if not self._batches.exists():
-            return
         with self._batches.open("r+b") as file:
             whole = 0
             for line in file:

@@ -14,7 +14,6 @@ import pytest
 
 from madrl import progress
 from madrl.errors import MadrlError
-from madrl.evaluation.score import run_settings
 from madrl.files import locked
 from madrl.grading.programs.program import URLS_VARIABLE
 from madrl.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
@@ -57,7 +56,7 @@ def test_a_run_that_the_launch_check_stopped_goes_on_with_a_warning_in_its_own_f
     run = RunFolder(tmp_path)
     _claim(run, compose(overrides(tmp_path)))
     _claim(run, compose(overrides(tmp_path, "madrl.launch_check=warn")))
-    assert run_settings(run).launch_check == "warn"
+    assert run.settings().launch_check == "warn"
 
 
 def test_transfer_queue_is_asked_for_no_more_threads_than_there_are_and_has_nothing_to_say(tmp_path: Path) -> None:
