@@ -81,12 +81,12 @@ RAY_PREFIX = re.compile(r"^(?:\x1b\[\d*m)*\([\w:.]+ pid=\d+[^)]*\)(?:\x1b\[\d*m)
 
 
 @contextlib.contextmanager
-def all_gpus(waiting: str) -> Iterator[None]:
-    """Wait until no training, warm start or holdout of this user takes the GPUs of this machine, and take them; the
-    message ``waiting`` is printed once, before the wait."""
-    with waited_for(
-        OWN_RAY_LOCK, waiting=lambda: print(f"{waiting} of this machine, which others take now", flush=True)
-    ):
+def all_gpus(notice: str) -> Iterator[None]:
+    """Wait until no training, warm start or holdout of this user takes the GPUs of this machine, and take them.
+
+    The message ``notice`` is printed once, before the wait.
+    """
+    with waited_for(OWN_RAY_LOCK, waiting=lambda: print(notice, flush=True)):
         yield
 
 

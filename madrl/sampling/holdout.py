@@ -48,7 +48,7 @@ def _sample_here(run: RunFolder) -> Sampled:
     on_gpus = config.trainer.device != "cpu" and not os.environ.get("RAY_ADDRESS")
     with (
         locked(run.lock, f"{run.root} is being trained or sampled by another process: wait for it to end"),
-        all_gpus(f"the holdout of {run.root} waits for the GPUs") if on_gpus else nullcontext(),
+        all_gpus(f"the holdout of {run.root} waits: others take the GPUs") if on_gpus else nullcontext(),
     ):
         model = trained_model(run, config)
         rollout = config.actor_rollout_ref.rollout

@@ -30,9 +30,9 @@ from madrl import launch_check
 from madrl.alarms import RunHealth
 from madrl.errors import MadrlError
 from madrl.evaluation import metrics as measure
-from madrl.files import replacing
+from madrl.files import write_text
 from madrl.frequency import category_indices
-from madrl.records import by_group, from_verl_key, last_turns
+from madrl.records import by_group, from_verl_key, last_turns, line_of, write
 from madrl.reward import EQUAL_REWARD_TOLERANCE
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
@@ -46,7 +46,7 @@ POLL_INTERVAL_S = 0.05
 
 
 @dataclass
-class Dropped:
+class DroppedGroups:
     """The groups of one step that are not trained on: filtered, failed as a whole, or more than were needed."""
 
     groups: int = 0
@@ -77,7 +77,7 @@ class MadReplayBuffer(ReplayBuffer):
         self.max_response_length = int(options["max_response_length"])
         self.run = RunFolder(options["run"])
         self.health: RunHealth | None = None
-        self._dropped = Dropped()
+        self._dropped = DroppedGroups()
         self._next_look = 0
         self._first_validation: list[dict[str, Any]] = []
         self._launched = False
@@ -89,7 +89,7 @@ class MadReplayBuffer(ReplayBuffer):
         training and in validation: an outage must neither be trained on nor be reported as a result. Raises MadrlError
         as well when the first training batch of a run shows that it cannot be steered (``madrl.launch_check``).
         """
-        self._dropped = Dropped()
+        self._dropped = DroppedGroups()
         self._next_look = batch_size
         batch, metrics = super().sample(global_steps, partition_id, batch_size)
         records = self._records(batch) + self._dropped.records
@@ -123,8 +123,7 @@ class MadReplayBuffer(ReplayBuffer):
             return
         if launch_check.stops(self.settings):
             raise MadrlError(f"{problem} {launch_check.REMEDY}")
-        with replacing(self.run.launch_check) as unfinished:
-            unfinished.write_text(problem + "\n", encoding="utf-8")
+        write_text(self.run.launch_check, problem + "\n")
 
     def _clear_groups(self, partition_id: str, uids: set[str]) -> None:
         """What veRL drops, for whatever reason, is measured first."""
@@ -258,5 +257,4 @@ def _mean(values: Sequence[float]) -> float | None:
 def write_scores(folder: Path, step: int, records: list[dict[str, Any]]) -> None:
     """``folder/<step>.jsonl``, one line per response, complete or not there at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / f"{step}.jsonl") as unfinished, unfinished.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps({"step": step, **record}, ensure_ascii=False) + "\n" for record in records)
+    write(folder / f"{step}.jsonl", (line_of({"step": step, **record}) for record in records))

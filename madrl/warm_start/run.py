@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from madrl.errors import MadrlError
-from madrl.files import locked, replacing
+from madrl.files import check_same, locked, replacing, write_text
 from madrl.grading.grader import Grader
 from madrl.process import all_gpus
 from madrl.prompts import load_naming
@@ -63,7 +63,7 @@ def warm_start(overrides: Sequence[str], dry_run: bool = False, start: StartSamp
             _check_gpus(sft)
         _claim(run / "config.yaml", config)
         if sft is not None:
-            with all_gpus(f"{run} waits for the GPUs") if sft.trainer.device != "cpu" else nullcontext():
+            with all_gpus(f"{run} waits: others take the GPUs") if sft.trainer.device != "cpu" else nullcontext():
                 used = _sample(settings, start)
                 console.print(sampling_table(_read(run / "sampling.json")["categories"], used))
                 models = _finetune(settings, used)
@@ -109,22 +109,11 @@ def _claim(path: Path, config: Mapping[str, Any]) -> None:
     from omegaconf import OmegaConf
 
     if path.exists():
-        old, new = OmegaConf.to_container(OmegaConf.load(path)), json.loads(json.dumps(config))
-        for key in sorted({*_leaves(old), *_leaves(new)}):
-            before, now = _leaves(old).get(key), _leaves(new).get(key)
-            if before != now:
-                raise MadrlError(
-                    f"{path.parent} holds a warm start with {key}={before!r}, not {now!r}: go on with it as it was "
-                    "begun, give this one another folder, or remove that one"
-                )
+        old: Any = OmegaConf.to_container(OmegaConf.load(path))
+        remedy = "go on with it as it was begun, give this one another folder, or remove that one"
+        check_same(old, json.loads(json.dumps(config)), f"{path.parent} holds a warm start with", remedy)
     with replacing(path) as unfinished:
         OmegaConf.save(OmegaConf.create(dict(config)), unfinished)
-
-
-def _leaves(node: Any, path: str = "") -> dict[str, Any]:
-    if not isinstance(node, Mapping):
-        return {path: node}
-    return {name: leaf for key in node for name, leaf in _leaves(node[key], f"{path}.{key}".lstrip(".")).items()}
 
 
 def _sample(settings: WarmStart, start: StartSampler) -> int:
@@ -143,8 +132,7 @@ def _sample(settings: WarmStart, start: StartSampler) -> int:
             "used_of_each": len(chosen) // len(harvests),
             "categories": {name: harvest.facts() for name, harvest in harvests.items()},
         }
-        with replacing(report) as unfinished:
-            unfinished.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        write_text(report, json.dumps(found, indent=2) + "\n")
     return int(_read(report)["used_of_each"])
 
 
