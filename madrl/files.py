@@ -76,9 +76,11 @@ def locked(path: str | Path, busy: str) -> Iterator[None]:
 
 @contextmanager
 def appending(path: Path, busy: str) -> Iterator[BinaryIO]:
-    """``path``, made if need be, open to be read and appended to, by nobody else at the same time. It may be renamed or
-    removed inside the block; what the block has not flushed may be lost. Raises MadrlError with the message ``busy``
-    when another process has it."""
+    """Open ``path``, made if need be, to be read and appended to by nobody else at the same time.
+
+    The block may rename or remove it. What the block has not flushed may be lost. Raises MadrlError with the message
+    ``busy`` when another process has it open in this way.
+    """
     while True:
         file = path.open("a+b")
         try:
@@ -104,8 +106,10 @@ def waited_for(
     gives_up: Callable[[], bool] = lambda: False,
     waiting: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
-    """``locked``, tried until ``gives_up`` says so, when it raises MadrlError; ``waiting`` is called once, before the
-    wait."""
+    """Hold the lock file as ``locked`` does, and wait for whoever holds it now.
+
+    ``waiting`` is called once, before the wait. Raises MadrlError with the message ``busy`` when ``gives_up`` says so.
+    """
     told = False
     with ExitStack() as stack:
         while True:
@@ -132,8 +136,10 @@ def no_space(error: BaseException) -> str | None:
 def check_same(
     old: Mapping[str, Any], new: Mapping[str, Any], holds: str, remedy: str, may_change: Collection[str] = ()
 ) -> None:
-    """Raises MadrlError, which names a key and both values, when two nested configs differ in more than the dotted keys
-    ``may_change``. The message is what the file ``holds`` and the ``remedy``."""
+    """Raises MadrlError when two nested configs differ, other than in the dotted keys ``may_change``.
+
+    The message consists of ``holds``, the first key that differs with both of its values, and ``remedy``.
+    """
     before, now = _leaves(old), _leaves(new)
     for key in sorted({*before, *now} - {*may_change}):
         if before.get(key) != now.get(key):

@@ -145,7 +145,7 @@ def session_of(record: Mapping[str, Any]) -> tuple[str, str, int]:
 
 
 def last_turns(records: Sequence[Record]) -> list[Record]:
-    """Of each session its last turn, sessions in order of appearance: the one that counts."""
+    """The last turn of each session, which is the one that counts; sessions in order of appearance."""
     last: dict[tuple[str, str, int], Record] = {}
     for record in records:
         session = session_of(record)

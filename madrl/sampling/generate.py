@@ -85,8 +85,9 @@ def generate_file(
 
 
 class Responses:
-    """The responses to requests for the rows of one file, sampled when they are not there yet. A context manager;
-    nothing is started before something is missing.
+    """The responses to requests for the rows of one file, sampled when they are not there yet.
+
+    A context manager. No engine is started before a response is missing.
 
     Args:
         naming: how prompts name the categories, a key of NAMINGS or ``pkg.module:name``; None for prompts that name

@@ -21,8 +21,10 @@ from madrl.trainer.cluster import on_gpu_node
 
 
 def sample_holdout(root: str) -> Sampled:
-    """Write RUN/holdout/S.jsonl, S the last checkpoint's step: as many responses to each problem as validation takes,
-    at the temperature, length, seed, classifier and verifier of the run. The same call goes on after a kill.
+    """Write RUN/holdout/S.jsonl, where S is the step of the last checkpoint.
+
+    There are as many responses to each problem as validation takes, with the temperature, length, seed, classifier and
+    verifier of the run. The same call goes on after a kill.
 
     A run that was trained on GPUs is sampled by the Ray cluster that RAY_ADDRESS names, as it was trained, or else by
     the GPUs here. Raises MadrlError when the folder holds no run, the run is being trained, it was trained on GPUs and

@@ -85,9 +85,11 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
 
 
 def _notices(run: RunFolder, began: int) -> Callable[[int], list[str]]:
-    """What is said beside the progress of an attempt whose first step comes after ``began``, given the step that was
-    logged: the launch check, the alarms that were on before, since the reader is a new one, and what they do from then
-    on."""
+    """What is said beside the progress of an attempt that begins after the step ``began``, given a logged step.
+
+    That is the launch check at step 1, the alarms that are on already, whose reader is a new one after a resume, and
+    each event of the alarms from then on.
+    """
     told = began
 
     def notices(step: int) -> list[str]:
@@ -186,13 +188,14 @@ def _run_verl(
 
 @contextlib.contextmanager
 def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[None]:
-    """Wait until no other training with a Ray of its own runs on this machine; on a cluster that runs already, raise
+    """Wait until no other training with a Ray of its own runs on this machine. On a cluster that runs already, raise
     MadrlError when another training runs on it.
 
-    veRL sends the weights to the engine through a socket in /tmp that is named by the number of the Ray job, which is
-    the first in every Ray that a run starts for itself: two such runs would get each other's weights, or wait forever.
+    veRL sends the weights to the engine through a socket in /tmp that is named by the number of the Ray job. It is
+    the first number in every Ray that a run starts for itself, so that two such runs would get each other's weights, or
+    wait forever.
     """
-    # As ray.init takes it: "local" is always a new one.
+    # ray.init takes it in this order, and "local" is always a new cluster.
     address = config.ray_kwargs.ray_init.get("address") or os.environ.get("RAY_ADDRESS") or "local"
     if address != "local":
         check_alone(address)
