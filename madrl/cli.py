@@ -24,7 +24,7 @@ from madrl.tasks import make_importable
 
 if TYPE_CHECKING:
     from madrl.grading.grade_file import Graded
-    from madrl.sampling.generate import Done
+    from madrl.sampling.generate import Sampled
 
 
 MAX_COUNTED_CATEGORIES = 1_000_000
@@ -331,7 +331,7 @@ def _generate_options(parser: argparse.ArgumentParser) -> None:
     from madrl.grading.classifiers import CLASSIFIERS
     from madrl.grading.verifiers import VERIFIERS
     from madrl.prompts import NAMINGS
-    from madrl.sampling.generate import Sampling
+    from madrl.sampling.engine import Sampling
 
     parser.add_argument("--model", required=True, help="a folder, or a name on the Hugging Face hub")
     parser.add_argument("--data", metavar="ROWS.parquet", required=True, help="prompts in veRL's columns")
@@ -365,8 +365,9 @@ def _generate_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _generate(args: argparse.Namespace) -> None:
-    from madrl.sampling.generate import Sampling, generate_file
-    from madrl.sampling.grading import GraderSpec
+    from madrl.grading.grader import GraderSpec
+    from madrl.sampling.engine import Sampling
+    from madrl.sampling.generate import generate_file
 
     template = _json_object(args.chat_template, "chat template", '{"enable_thinking": false}')
     sampling = Sampling(args.model, args.temperature, args.max_response_tokens, args.seed, template)
@@ -384,7 +385,7 @@ def _generate(args: argparse.Namespace) -> None:
     )
 
 
-def _print_generated(done: "Done") -> None:
+def _print_generated(done: "Sampled") -> None:
     from madrl.evaluation.metrics import pass_at_1
 
     total = len(done.lines)
