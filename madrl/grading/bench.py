@@ -1,15 +1,16 @@
-"""How right and how fast a classifier or the math verifier is, on labelled responses.
+"""How right and how fast a classifier or a verifier is, on labelled responses.
 
     python -m madrl.grading.bench classifier SPEC LABELLED.jsonl
-    python -m madrl.grading.bench verifier PAIRS.jsonl [--scorer pkg.module:name]
+    python -m madrl.grading.bench verifier SPEC PAIRS.jsonl [--scorer math_verify] [--scorer pkg.module:name]
 
-SPEC is a key of CLASSIFIERS or ``pkg.module:name``. A line of LABELLED holds ``response`` and ``category`` (null where
-the response must be off-support), and may hold ``group`` (what kind of case it is) and ``ground_truth``. A line of
-PAIRS holds ``gold`` (the reference), ``pred`` (the response) and ``expected`` (true or false), and may hold ``group``
-or ``source``. Beside the verifier ``math`` the pairs are scored by math-verify alone (its defaults, one process) and by
-any ``--scorer``: a function of response and reference, in this order, that returns a number, a truth value or a dict
-with ``acc``; above one half is correct. So ``--scorer verl.utils.reward_score.gsm8k:compute_score`` compares with
-veRL's.
+SPEC is a built-in name or ``pkg.module:name``. A line of LABELLED holds ``response`` and ``category`` (null where the
+response must be off-support), and may hold ``group`` (what kind of case it is) and ``ground_truth``. A line of PAIRS
+holds ``gold`` (the reference), ``pred`` (the response) and ``expected`` (true or false), and may hold ``group`` or
+``source``.
+
+A scorer is measured on the same pairs. It is a function of response and reference, in this order, that returns a
+number, a truth value or a dict with ``acc``; above one half is correct. ``math_verify`` is math-verify alone, and
+``verl.utils.reward_score.gsm8k:compute_score`` is veRL's.
 """
 
 import argparse
@@ -17,7 +18,6 @@ import asyncio
 import logging
 import sys
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,9 +28,8 @@ from rich.table import Table
 
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
-from madrl.grading.classifiers import CLASSIFIERS
 from madrl.grading.grader import Grader, GraderSpec
-from madrl.grading.plugins import load_plugin
+from madrl.grading.plugins import Plugin, load_plugin
 from madrl.rollout import Classification, Rollout, Verdict
 
 WARM_UP = 50
@@ -50,16 +49,11 @@ class Labelled(NamedTuple):
     line: int
 
 
-Label = Callable[[Rollout], Awaitable[Classification]]
-"""What is measured: from a response to its category, or to its verdict in the place of one."""
-
-
 class Result(NamedTuple):
     """What became of a labelled file."""
 
-    labelled: Sequence[Labelled]
-    found: Sequence[Classification]
-    """As many, in the same order."""
+    pairs: Sequence[tuple[Labelled, Classification]]
+    """Each line, and the category or the verdict that it was given."""
     distinct: int
     """How many different responses were labelled, each one once: a cache never answers."""
     elapsed_s: float
@@ -68,12 +62,12 @@ class Result(NamedTuple):
     @property
     def accuracy(self) -> float:
         """Share of responses with the label that their line names; null counts as one."""
-        return sum(hits := [_hit(*pair) for pair in self._pairs()]) / len(hits)
+        return sum(map(_hit, self.pairs)) / len(self.pairs)
 
     @property
     def leak(self) -> float | None:
         """Share of the responses labelled null that got a category; None when no line is labelled null."""
-        leaked = [got.category is not None for line, got in self._pairs() if line.label is None]
+        leaked = [got.category is not None for line, got in self.pairs if line.label is None]
         return sum(leaked) / len(leaked) if leaked else None
 
     @property
@@ -81,67 +75,52 @@ class Result(NamedTuple):
         """Responses per second."""
         return self.distinct / self.elapsed_s
 
-    def by_kind(self) -> dict[tuple[str, str | None], tuple[int, int]]:
-        """(group, label) -> (lines, hits), in order of appearance."""
-        kinds: dict[tuple[str, str | None], tuple[int, int]] = {}
-        for line, got in self._pairs():
-            lines, hits = kinds.get((line.group, line.label), (0, 0))
-            kinds[line.group, line.label] = lines + 1, hits + _hit(line, got)
+    def by_kind(self) -> dict[tuple[str, str | None], list[bool]]:
+        """(group, label) -> whether each of its lines is a hit, in order of appearance."""
+        kinds: dict[tuple[str, str | None], list[bool]] = {}
+        for pair in self.pairs:
+            kinds.setdefault((pair[0].group, pair[0].label), []).append(_hit(pair))
         return kinds
 
-    def confusions(self) -> list[tuple[str | None, Classification, int, int]]:
-        """(wanted, got, how often, the first line of it), the most frequent first."""
-        counts: Counter[tuple[str | None, Classification]] = Counter()
-        first: dict[tuple[str | None, Classification], int] = {}
-        for line, got in self._pairs():
-            if not _hit(line, got):
-                counts[line.label, got] += 1
-                first.setdefault((line.label, got), line.line)
-        return [(*kind, count, first[kind]) for kind, count in counts.most_common()]
+    def confusions(self) -> dict[tuple[str | None, Classification], list[int]]:
+        """(wanted, got) -> its lines, the most frequent first."""
+        lines: dict[tuple[str | None, Classification], list[int]] = {}
+        for line, got in self.pairs:
+            if not _hit((line, got)):
+                lines.setdefault((line.label, got), []).append(line.line)
+        return dict(sorted(lines.items(), key=lambda item: -len(item[1])))
 
-    def _pairs(self) -> list[tuple[Labelled, Classification]]:
-        return list(zip(self.labelled, self.found, strict=True))
+
+def _hit(pair: tuple[Labelled, Classification]) -> bool:
+    return pair[0].label == pair[1].category
 
 
 def load_labelled(path: Path) -> list[Labelled]:
-    """The lines of LABELLED. Raises MadrlError naming the first bad one, or when there is none."""
-
-    def labelled(record: dict[str, Any], line: int) -> Labelled | None:
+    """The lines of LABELLED or PAIRS. Raises MadrlError naming the first bad one, or when there is none."""
+    labelled = []
+    for number, record in enumerate(read_jsonl(path), start=1):
+        group = str(record.get("group", record.get("source", "")))
+        if {"gold", "pred", "expected"} <= record.keys():
+            rollout, label = Rollout(record["pred"], record["gold"]), Verdict.of(bool(record["expected"]))
+            labelled.append(Labelled(rollout, label, group, number))
+            continue
         response, category = record.get("response"), record.get("category", "")
         if not isinstance(response, str) or category == "" or not isinstance(category, str | None):
-            return None
-        rollout = Rollout(response, str(record.get("ground_truth", "")))
-        return Labelled(rollout, category, str(record.get("group", "")), line)
-
-    return _load(path, labelled, "a text 'response' and a 'category', a name or null for off-support")
-
-
-def load_pairs(path: Path) -> list[Labelled]:
-    """The lines of PAIRS. Raises MadrlError naming the first bad one, or when there is none."""
-
-    def labelled(record: dict[str, Any], line: int) -> Labelled | None:
-        if not {"gold", "pred", "expected"} <= record.keys():
-            return None
-        group = str(record.get("group", record.get("source", "")))
-        return Labelled(Rollout(record["pred"], record["gold"]), Verdict.of(bool(record["expected"])), group, line)
-
-    return _load(path, labelled, "gold, pred and expected")
-
-
-def _load(path: Path, labelled: Callable[[dict[str, Any], int], Labelled | None], needs: str) -> list[Labelled]:
-    found = []
-    for number, record in enumerate(read_jsonl(path), start=1):
-        line = labelled(record, number)
-        if line is None:
-            raise MadrlError(f"{path}, line {number}: needs {needs}")
-        found.append(line)
-    if not found:
+            raise MadrlError(
+                f"{path}, line {number}: needs a text 'response' and a 'category', a name or null for off-support; or "
+                "gold, pred and expected"
+            )
+        labelled.append(Labelled(Rollout(response, str(record.get("ground_truth", ""))), category, group, number))
+    if not labelled:
         raise MadrlError(f"{path} has no lines: nothing to measure")
-    return found
+    return labelled
 
 
 def measure(
-    label: Label, labelled: Sequence[Labelled], warm_up: Sequence[Rollout], clock: Callable[[], float]
+    label: Callable[[Rollout], Awaitable[Classification]],
+    labelled: Sequence[Labelled],
+    warm_up: Sequence[Rollout] = (),
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Result:
     """Label every line, and time it on responses that ``label`` has not seen before."""
     rollouts = {(row.rollout.response, row.rollout.ground_truth): row.rollout for row in labelled}
@@ -154,11 +133,11 @@ def measure(
 
     answers, elapsed_s = asyncio.run(timed())
     found = dict(zip(rollouts, answers, strict=True))
-    in_order = [found[row.rollout.response, row.rollout.ground_truth] for row in labelled]
-    return Result(labelled, in_order, len(rollouts), elapsed_s)
+    pairs = [(row, found[row.rollout.response, row.rollout.ground_truth]) for row in labelled]
+    return Result(pairs, len(rollouts), elapsed_s)
 
 
-def measure_classifier(spec: str | Callable[[Rollout], Any], labelled: Sequence[Labelled]) -> Result:
+def measure_classifier(spec: Plugin, labelled: Sequence[Labelled]) -> Result:
     """A classifier's accuracy, and its speed in processor time: on one core."""
     grader = Grader(GraderSpec(spec, None, ()))
 
@@ -170,15 +149,15 @@ def measure_classifier(spec: str | Callable[[Rollout], Any], labelled: Sequence[
     return measure(label, labelled, warm_up, time.process_time)
 
 
-def measure_verifier(labelled: Sequence[Labelled]) -> Result:
-    """The accuracy of the verifier ``math``, and its speed with all its processes."""
-    grader = Grader(GraderSpec(None, "math", ()))
+def measure_verifier(spec: Plugin, labelled: Sequence[Labelled]) -> Result:
+    """A verifier's accuracy, and its speed with all its processes."""
+    grader = Grader(GraderSpec(None, spec, ()))
 
     async def label(rollout: Rollout) -> Classification:
         grade = await grader.grade(rollout)
-        return Classification(str(grade.verdict), grade.reason)
+        return Classification(grade.verdict, grade.reason)
 
-    return measure(label, labelled, FORMULAS, time.perf_counter)
+    return measure(label, labelled, FORMULAS)
 
 
 def measure_scorer(scorer: Callable[[str, str], Any], labelled: Sequence[Labelled]) -> Result:
@@ -188,10 +167,10 @@ def measure_scorer(scorer: Callable[[str, str], Any], labelled: Sequence[Labelle
         try:
             score = scorer(rollout.response, rollout.ground_truth)
         except Exception as error:  # a scorer under comparison may fail in any way
-            return Classification(str(Verdict.UNGRADED), type(error).__name__)
-        return Classification(str(Verdict.of(float(score["acc"] if isinstance(score, dict) else score) > 0.5)))
+            return Classification(Verdict.UNGRADED, type(error).__name__)
+        return Classification(Verdict.of(float(score["acc"] if isinstance(score, dict) else score) > 0.5))
 
-    return measure(label, labelled, (), time.perf_counter)
+    return measure(label, labelled)
 
 
 def math_verify_alone(response: str, reference: str) -> bool:
@@ -201,63 +180,51 @@ def math_verify_alone(response: str, reference: str) -> bool:
     return bool(math_verify.verify(math_verify.parse(f"${reference}$"), math_verify.parse(response)))
 
 
+SCORERS = {"math_verify": math_verify_alone}
+OFF = "off-support"
+
+
 def show(result: Result, title: str) -> None:
     """Print the accuracy by group and label, the leak, the speed, and every confusion with its first line."""
     console = Console()
-    table = Table("group", "wanted", title=title, box=SIMPLE_HEAD)
-    confusions = Table("wanted", "got", "reason", title="confusions", box=SIMPLE_HEAD)
-    for column in ("n", "accuracy"):
-        table.add_column(column, justify="right")
-    for column in ("n", "first line"):
-        confusions.add_column(column, justify="right")
-    for (group, label), (lines, hits) in result.by_kind().items():
-        table.add_row(group, _name(label), f"{lines:,}", f"{hits / lines:.2%}")
-    for wanted, got, count, line in result.confusions():
-        confusions.add_row(_name(wanted), _name(got.category), got.reason, f"{count:,}", str(line))
-    console.print(table)
+    kinds = Table("group", "wanted", "n", "accuracy", title=title, box=SIMPLE_HEAD)
+    for (group, label), hits in result.by_kind().items():
+        kinds.add_row(group, label or OFF, f"{len(hits):,}", f"{sum(hits) / len(hits):.2%}")
+    confusions = Table("wanted", "got", "reason", "n", "first line", title="confusions", box=SIMPLE_HEAD)
+    for (wanted, got), lines in result.confusions().items():
+        confusions.add_row(wanted or OFF, got.category or OFF, got.reason, f"{len(lines):,}", str(lines[0]))
+    for table in (kinds, confusions):
+        for column in table.columns[-2:]:
+            column.justify = "right"
+    console.print(kinds)
     leak = "" if result.leak is None else f"   leak {result.leak:.2%}"
     console.print(f"accuracy {result.accuracy:.2%}{leak}")
     console.print(f"{result.responses_per_s:,.0f} responses/s, over {result.distinct:,} different ones")
-    if result.accuracy < 1:
+    if confusions.row_count:
         console.print(confusions)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure on one file; exit code 2, and one line on stderr, for a mistake in the call."""
-    parser = argparse.ArgumentParser(
-        prog="madrl.grading.bench", description="Accuracy and speed on labelled responses."
-    )
-    kinds = parser.add_subparsers(dest="kind", required=True)
-    classifier = kinds.add_parser("classifier")
-    classifier.add_argument("spec", metavar="SPEC", help=f"{', '.join(CLASSIFIERS)} or pkg.module:name")
-    classifier.add_argument("file", metavar="LABELLED.jsonl", type=Path, help="lines with response, category, group")
-    verifier = kinds.add_parser("verifier")
-    verifier.add_argument("file", metavar="PAIRS.jsonl", type=Path, help="lines with gold, pred, expected")
-    verifier.add_argument("--scorer", action="append", default=[], metavar="pkg.module:name")
+    parser = argparse.ArgumentParser(prog="madrl.grading.bench", description="Accuracy and speed of grading.")
+    parser.add_argument("kind", choices=["classifier", "verifier"])
+    parser.add_argument("spec", metavar="SPEC", help="a built-in name or pkg.module:name")
+    parser.add_argument("file", metavar="FILE.jsonl", type=Path, help="labelled responses")
+    parser.add_argument("--scorer", action="append", default=[], metavar="pkg.module:name", help="of a verifier")
     args = parser.parse_args(argv)
     try:
-        if args.kind == "classifier":
-            show(measure_classifier(args.spec, load_labelled(args.file)), f"{args.spec} on {args.file.name}")
-            return 0
-        pairs = load_pairs(args.file)
-        logging.disable(logging.CRITICAL)
-        show(measure_verifier(pairs), "the verifier math")
-        scorers = {spec: load_plugin(spec, {}, "scorer") for spec in args.scorer}
-        for name, scorer in {"math-verify alone": math_verify_alone, **scorers}.items():
-            show(measure_scorer(scorer, pairs), name)
+        labelled = load_labelled(args.file)
+        measured = measure_classifier if args.kind == "classifier" else measure_verifier
+        if args.kind == "verifier":
+            logging.disable(logging.CRITICAL)
+        show(measured(args.spec, labelled), f"{args.spec} on {args.file.name}")
+        for spec in args.scorer:
+            show(measure_scorer(load_plugin(spec, SCORERS, "scorer"), labelled), spec)
     except (MadrlError, OSError) as error:
         reason = f"{args.file}: {error.strerror}" if isinstance(error, OSError) else error
         print(f"{parser.prog}: error: {reason}", file=sys.stderr)
         return 2
     return 0
-
-
-def _hit(line: Labelled, got: Classification) -> bool:
-    return line.label == got.category
-
-
-def _name(label: str | None) -> str:
-    return "off-support" if label is None else label
 
 
 if __name__ == "__main__":

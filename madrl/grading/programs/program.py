@@ -117,5 +117,5 @@ def default_client() -> "SandboxClient":
 
 
 def sandbox_urls() -> list[str]:
-    """The services that MADRL_SANDBOX_URLS names, comma-separated; DEFAULT_URL when it is unset. Nobody else reads it."""
+    """The services in MADRL_SANDBOX_URLS, comma-separated; DEFAULT_URL when it is unset. Nobody else reads it."""
     return os.environ.get(URLS_VARIABLE, "").replace(",", " ").split() or [DEFAULT_URL]
