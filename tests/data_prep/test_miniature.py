@@ -5,8 +5,9 @@ import random
 from pathlib import Path
 
 import pytest
-from prep_scripts import load_script, read_rows
+from prepared_data import read_rows
 
+from data_prep import miniature
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import load_verifier
 from madrl.miniature import arithmetic, programs
@@ -14,7 +15,6 @@ from madrl.miniature.tasks import GENERATED, MINIATURES
 from madrl.rollout import Rollout, Verdict
 from madrl.schema import check_parquet
 
-miniature = load_script("miniature")
 SPLITS = ("train", "selection", "validation", "holdout")
 
 
