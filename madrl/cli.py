@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 MAX_COUNTED_CATEGORIES = 1_000_000
 """``floor --categories N`` makes as many names."""
 
+OUR_PACKAGES = ("madrl", "sandbox", "data_prep")
+
 
 class Command(NamedTuple):
     """One subcommand."""
@@ -504,6 +506,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except MadrlError as error:
         return _fail(str(error))
+    except ModuleNotFoundError as error:
+        if (error.name or "madrl").partition(".")[0] in OUR_PACKAGES:
+            raise
+        return _fail(f"{error.name} is not installed: call madrl install cpu, or on GPUs madrl install gpu")
     except BrokenPipeError:
         _let_go_of_stdout()
         return 141
