@@ -41,7 +41,7 @@ from data_prep.save_folder import filling
 from data_prep.sources import TEST, TRAIN, VALIDATION, Record, open_parts
 from data_prep.splits import DroppedRow, SourceProblem, Splits, split_problems
 from madrl.errors import MadrlError
-from madrl.prompts import code_prompt
+from madrl.tasks import TASKS
 from sandbox.api import Checker, JudgeRequest
 from sandbox.checkers import compare
 from sandbox.judge_service import MAX_CODE_BYTES
@@ -292,7 +292,7 @@ def prepare(args: argparse.Namespace) -> list[str]:
             "tests": _keep_used_tests(staged, splits),
         }
         return write_benchmark(
-            folder, NAME, "code", splits, code_prompt, account, source(args, HUB), args.seed, **facts
+            folder, NAME, "code", splits, TASKS[NAME].prompt, account, source(args, HUB), args.seed, **facts
         )
 
 

@@ -15,8 +15,8 @@ from data_prep.splits import DroppedRow, SourceProblem, split_problems
 from madrl.errors import MadrlError
 from madrl.grading.verifiers import load_verifier
 from madrl.progress import progress
-from madrl.prompts import math_prompt
 from madrl.rollout import Rollout, Verdict
+from madrl.tasks import TASKS
 
 AT_A_TIME = 64
 """Answers in the verifier's hands: enough for all its workers, too few to fill its queue."""
@@ -43,7 +43,9 @@ def prepare_math(
         problems = account.keep(problems, rejected_references(problems))
         splits = split_problems(problems, args.seed)
         with filling(args.local_save_dir) as folder:
-            return write_benchmark(folder, name, "math", splits, math_prompt, account, source(args, hub), args.seed)
+            return write_benchmark(
+                folder, name, "math", splits, TASKS[name].prompt, account, source(args, hub), args.seed
+            )
 
     return run(parser, prepare, argv)
 

@@ -22,8 +22,8 @@ from data_prep.command_line import Parser, run
 from data_prep.save_folder import filling, write_splits
 from madrl.miniature import arithmetic, programs
 from madrl.miniature.tasks import GENERATED
-from madrl.prompts import code_prompt, math_prompt
 from madrl.schema import Row, make_row
+from madrl.tasks import TASKS
 
 SIZES = {"train": 2048, "selection": 200, "validation": 60, "holdout": 200}
 """Arithmetic problems in each split. The last three sizes are those of the real data."""
@@ -51,13 +51,13 @@ def arithmetic_rows(task: str, seed: int) -> dict[str, list[Row]]:
     made: dict[str, list[Row]] = {}
     for split, size in SIZES.items():
         rng = random.Random(f"{seed}/{task}/{split}")
-        found: dict[str, arithmetic.Problem] = {}
+        found: dict[str, arithmetic.ArithmeticProblem] = {}
         while len(found) < size:
             problem = arithmetic.problem(task, rng)
             if arithmetic.split_of(problem) == split:
                 found.setdefault(problem.text, problem)
         made[split] = [
-            _row(task, split, i, math_prompt(problem.text), str(problem.answer), problem._asdict())
+            _row(task, split, i, TASKS[task].prompt(problem.text), str(problem.answer), problem._asdict())
             for i, problem in enumerate(found.values())
         ]
     return made
@@ -79,7 +79,9 @@ def program_rows(folder: Path, save_dir: Path, seed: int) -> dict[str, list[Row]
             name = f"{hashlib.sha256(content.encode()).hexdigest()}.json"
             (tests_dir / name).write_text(content)
             truth = json.dumps({"tests_file": str(save_dir.resolve() / "tests" / name)})
-            made[split].append(_row("code_contests", split, i, code_prompt(problem.text), truth, problem._asdict()))
+            made[split].append(
+                _row("code_contests", split, i, TASKS["code_contests"].prompt(problem.text), truth, problem._asdict())
+            )
         start = end
     return made
 

@@ -12,7 +12,7 @@ import yaml
 
 import madrl
 from madrl.errors import MadrlError
-from madrl.trainer.process import hydra_value
+from madrl.process import hydra_value
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 

@@ -9,6 +9,7 @@ import madrl
 from madrl.errors import MadrlError
 from madrl.sampling.grading import GraderSpec
 from madrl.targets import check_categories
+from madrl.task_config import with_task
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
@@ -79,8 +80,7 @@ def compose(overrides: Sequence[str]) -> tuple[WarmStart, dict[str, Any]]:
 
     try:
         with initialize_config_dir(str(CONFIG_DIR / "warm_start"), version_base=None):
-            tasks = f"hydra.searchpath=['file://{CONFIG_DIR}']"
-            config = hydra_compose("warm_start", overrides=[tasks, *overrides])
+            config = hydra_compose("warm_start", overrides=with_task(overrides))
         missing = sorted(OmegaConf.missing_keys(config))
         if missing:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")

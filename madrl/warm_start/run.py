@@ -23,10 +23,10 @@ from madrl.errors import MadrlError
 from madrl.files import locked, replacing
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import load_verifier
+from madrl.process import all_gpus
 from madrl.sampling.engine import visible_devices
 from madrl.sampling.generate import Sampling, generate_file
 from madrl.sampling.requests import read_rows
-from madrl.trainer.process import all_gpus
 from madrl.warm_start.config import WarmStart, compose
 from madrl.warm_start.examples import balanced, write_examples
 from madrl.warm_start.sampling import sample

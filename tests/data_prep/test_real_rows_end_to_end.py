@@ -13,14 +13,12 @@ from sandbox_service import Service
 
 from madrl.frequency import category_indices
 from madrl.grading.classifiers import load_classifier
-from madrl.grading.languages.language import LANGUAGES
 from madrl.grading.programs.program import URLS_VARIABLE, default_client
-from madrl.grading.programs.programming_language import PROGRAMMING_LANGUAGES
 from madrl.grading.verifiers import load_verifier
-from madrl.prompts import MATH_INSTRUCTION
 from madrl.reward import RewardConfig, score_group
 from madrl.rollout import Rollout, Verification
 from madrl.targets import peak
+from madrl.tasks import LANGUAGES, PROGRAMMING_LANGUAGES, TASKS
 
 SOLUTIONS = {
     "en": "We read the problem carefully, set up what is given, and compute step by step.\n\nSo the answer is {box}.",
@@ -56,8 +54,8 @@ def test_real_math_rows_earn_the_rewards_of_their_languages(name: str, script: s
     groups = []
     for row in rows:
         [prompt] = row["prompt"]
-        problem, instruction = row["extra_info"]["problem"], prompt["content"].partition(MATH_INSTRUCTION)
-        assert instruction == (f"{problem}\n\n", MATH_INSTRUCTION, "")
+        problem, instruction = row["extra_info"]["problem"], prompt["content"].partition(TASKS["math"].instruction)
+        assert instruction == (f"{problem}\n\n", TASKS["math"].instruction, "")
         truth = row["reward_model"]["ground_truth"]
         texts = [text.format(box=f"\\boxed{{{truth}}}") for text in SOLUTIONS.values()]
         groups.append([Rollout(text, truth, row["extra_info"], row["data_source"]) for text in (*texts, GERMAN)])

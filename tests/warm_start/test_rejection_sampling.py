@@ -20,7 +20,7 @@ def settings(**changed: Any) -> WarmStart:
         "data": Path("data"),
         "model": "model",
         "seed": 1,
-        "judge": GraderSpec("language", "math", CATEGORIES),
+        "grader": GraderSpec("language", "math", CATEGORIES),
         "prompt_tokens": 60,
         "response_tokens": 40,
         "temperature": 1.0,

@@ -6,8 +6,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from madrl.prompts import LANGUAGE_NAMES, in_language, math_prompt
+from madrl.prompts import in_language
 from madrl.sampling.requests import Row, messages_of
+from madrl.tasks import LANGUAGE_NAMES, TASKS
 from madrl.warm_start.examples import balanced, messages, write_examples
 
 
@@ -45,7 +46,7 @@ def test_the_order_is_random_and_follows_from_the_seed() -> None:
 def test_the_learnt_prompt_is_the_row_s_own_and_names_no_category(tmp_path: Path) -> None:
     system = {"role": "system", "content": "Be brief."}
     rows: dict[int, Row] = {
-        i: {"prompt": [system, {"role": "user", "content": math_prompt(f"{i} + 1?")}]} for i in range(9)
+        i: {"prompt": [system, {"role": "user", "content": TASKS["math"].prompt(f"{i} + 1?")}]} for i in range(9)
     }
     asked = messages_of(rows[0], "hi", in_language)
     assert "Hindi" in asked[-1]["content"], "what the response was asked with"
