@@ -59,15 +59,15 @@ def test_a_recipe_only_names_its_cell_and_calls_madrl_run(name: str) -> None:
     ]
 
 
-def published(dataset: str, target: str, row: str, metric: str) -> float:
-    """A number of the paper's main table, or of the one of SYNTHETIC."""
+def published(*key: str) -> float:
+    """The number under (dataset, target, row, metric) in the paper's main table, or in the one of SYNTHETIC."""
     with (RECIPES.parent / "madrl/report/paper/mad_rl.csv").open(encoding="utf-8") as file:
-        numbers = {
+        numbers: dict[tuple[str, ...], float] = {
             (line["dataset"], line["target"], line["row"], line["metric"]): float(line["value"])
             for line in csv.DictReader(file)
             if line["table"] in ("table:rl-main", "table:closedset")
         }
-    return numbers[dataset, target, row, metric]
+    return numbers[key]
 
 
 @pytest.mark.parametrize("name", [*GRID, *WARM_STARTS])
