@@ -327,7 +327,7 @@ class Service:
         return Traces(processes, +cgroups, self._files(), Counter(_mounts()), psutil.Process(self.pid).num_fds())
 
     def _files(self) -> Counter[str]:
-        """Folder -> files: the service's own but for compiled programs, and ownerless ones in world-writable folders."""
+        """Folder -> files: the service's own but for compiled programs, ownerless ones in world-writable folders."""
         files: Counter[str] = Counter()
         for folder, _, names in os.walk(self.base):
             if not COMPILED.search(folder):
