@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 MANY = 100
-"""A repetition whose number is bounded below this does not count as one."""
+"""A repetition that may occur fewer times than this is not tried: it cannot be slow."""
 ALPHABET = " \t\na0_.,:;=<>(){}[]\"'`*#-+/\\$%&|^~!?@Aé是न"
 REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)
 ENDS = ("", "\0")
