@@ -50,7 +50,7 @@ def sweep(source: str, variables: Mapping[str, str]) -> None:
         folder = Path(variables.get("OUT") or run.root / "temperatures")
     else:
         if not variables.get("TASK"):
-            raise MadrlError(f"{source} is no run folder, and a model needs TASK=, a task's name or the file of your own")
+            raise MadrlError(f"{source} is no run folder, and a model needs TASK=NAME|FILE.yaml")
         profile = variables.get("PROFILE") or "gpu"
         recipe = Recipe(variables["TASK"], "uniform", "rkl", profile, model=source, name="temperature_sweep")
         config = yaml.safe_load(resolved_config(recipe))
