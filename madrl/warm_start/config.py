@@ -7,7 +7,8 @@ from typing import Any
 
 import madrl
 from madrl.errors import MadrlError
-from madrl.sampling.grading import GraderSpec
+from madrl.files import leaves
+from madrl.grading.grader import GraderSpec
 from madrl.targets import check_categories
 from madrl.task_config import with_task
 
@@ -132,10 +133,3 @@ def _checked(config: Mapping[str, Any]) -> WarmStart:
 
 def _is_number(value: Any, kind: Any = int | float) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
-
-
-def leaves(node: Any, path: str = "") -> dict[str, Any]:
-    """Dotted key -> value of each leaf of a config."""
-    if not isinstance(node, Mapping):
-        return {path: node}
-    return {name: leaf for key in node for name, leaf in leaves(node[key], f"{path}.{key}".lstrip(".")).items()}
