@@ -18,18 +18,18 @@ anyway, so nobody waits longer for it."""
 
 
 class Timing(NamedTuple):
-    """Where one response's time in the reward stage went, in seconds."""
+    """The parts of one response's time in the reward stage, in seconds."""
 
     grade_s: float
-    """From the request that graded it to its answer."""
+    """The time from the request that graded it to its answer."""
     group_wait_s: float
-    """Waiting for siblings: not part of the reward stage's own cost."""
+    """The time it waited for siblings, which is not part of the reward stage's own cost."""
     score_s: float
-    """The group step."""
+    """The time of the group step."""
     arrived_at: float
-    """When it was delivered, in seconds since the epoch."""
+    """The moment when it was delivered, in seconds since the epoch."""
     scored_at: float
-    """When its reward was known."""
+    """The moment when its reward was known, in seconds since the epoch."""
 
 
 class Scored(NamedTuple):
