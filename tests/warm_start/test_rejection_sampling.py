@@ -20,6 +20,7 @@ def settings(**changed: Any) -> WarmStart:
         "data": Path("data"),
         "model": "model",
         "seed": 1,
+        "naming": "language",
         "grader": GraderSpec("language", "math", CATEGORIES),
         "prompt_tokens": 60,
         "response_tokens": 40,
