@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from madrl.files import JsonLinesTail, replacing
+from madrl.files import JsonLinesTail, write_text
 from madrl.reward import RewardConfig
 from madrl.settings import Settings
 
@@ -218,8 +218,7 @@ class RunHealth:
         """Take in the steps below ``before`` of a run's history (``RunFolder.history``), and write their events to
         ``path`` in place of what is there: the steps from ``before`` on are trained again."""
         events = [event for step in sorted(history) if step < before for event in self.update(step, history[step])]
-        with replacing(path) as unfinished:
-            unfinished.write_text("".join(map(_line, events)), encoding="utf-8")
+        write_text(path, "".join(map(_line, events)))
 
     def record(self, step: int, metrics: Metrics, path: Path) -> None:
         """Take in one step and append its events to ``path``."""

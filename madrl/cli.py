@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
 from madrl import __version__
 from madrl.errors import MadrlError
+from madrl.tasks import make_importable
 
 if TYPE_CHECKING:
     from madrl.grading.grade_file import Graded
-    from madrl.sampling.generate import Done
+    from madrl.sampling.generate import Sampled
 
 
 MAX_COUNTED_CATEGORIES = 1_000_000
@@ -298,9 +299,9 @@ def _report(args: argparse.Namespace) -> None:
 
 
 def _miniature_options(parser: argparse.ArgumentParser) -> None:
-    from madrl.miniature.tasks import MINIATURES
+    from madrl.tasks import TASKS
 
-    parser.add_argument("--task", required=True, help=", ".join(MINIATURES))
+    parser.add_argument("--task", required=True, help=f"{', '.join(TASKS)}, or the YAML file of your own")
     parser.add_argument("--data", metavar="DIR", required=True, help="what data_prep wrote")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="gets the model as DIR/model")
     parser.add_argument("--seed", type=int, default=42, help="of the initial weights and the examples (%(default)s)")
@@ -313,16 +314,17 @@ def _miniature_options(parser: argparse.ArgumentParser) -> None:
 def _miniature(args: argparse.Namespace) -> None:
     from madrl.miniature.build import build
     from madrl.miniature.tasks import skew_of
+    from madrl.tasks import load_task
 
     skew = None if args.skew is None else skew_of(args.skew)
-    print(build(args.task, Path(args.data), Path(args.output), args.seed, args.base, skew))
+    print(build(load_task(args.task), Path(args.data), Path(args.output), args.seed, args.base, skew))
 
 
 def _generate_options(parser: argparse.ArgumentParser) -> None:
     from madrl.grading.classifiers import CLASSIFIERS
     from madrl.grading.verifiers import VERIFIERS
     from madrl.prompts import NAMINGS
-    from madrl.sampling.generate import Sampling
+    from madrl.sampling.engine import Sampling
 
     parser.add_argument("--model", required=True, help="a folder, or a name on the Hugging Face hub")
     parser.add_argument("--data", metavar="ROWS.parquet", required=True, help="prompts in veRL's columns")
@@ -339,7 +341,10 @@ def _generate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ask-category",
         action="store_true",
-        help=f"ask each row once for each category, by its name ({', '.join(NAMINGS)} only)",
+        help="ask each row once for each category, in a prompt that names it",
+    )
+    parser.add_argument(
+        "--naming", help=f"how it is named: {', '.join(NAMINGS)}, or pkg.module:name (default: as the classifier)"
     )
     parser.add_argument(
         "--chat-template",
@@ -353,8 +358,9 @@ def _generate_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _generate(args: argparse.Namespace) -> None:
-    from madrl.sampling.generate import Sampling, generate_file
-    from madrl.sampling.grading import GraderSpec
+    from madrl.grading.grader import GraderSpec
+    from madrl.sampling.engine import Sampling
+    from madrl.sampling.generate import generate_file
 
     template = _json_object(args.chat_template, "chat template", '{"enable_thinking": false}')
     sampling = Sampling(args.model, args.temperature, args.max_response_tokens, args.seed, template)
@@ -366,13 +372,13 @@ def _generate(args: argparse.Namespace) -> None:
             sampling,
             grader,
             args.samples,
-            args.ask_category,
+            (args.naming or args.classifier) if args.ask_category else None,
             args.tensor_parallel_size,
         )
     )
 
 
-def _print_generated(done: "Done") -> None:
+def _print_generated(done: "Sampled") -> None:
     from madrl.evaluation.metrics import pass_at_1
 
     total = len(done.lines)
@@ -486,7 +492,7 @@ COMMANDS: dict[str, Command] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; ``argv`` defaults to the process's own arguments."""
-    _find_plugins_in(str(Path.cwd()))
+    make_importable(Path.cwd())
     try:
         _dispatch(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
@@ -516,20 +522,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _let_go_of_stdout() -> None:
-    """Point stdout at nothing where it can no longer be written, since the interpreter flushes it once more at its end."""
+    """Give stdout a place to write to where it has lost its own: the interpreter flushes it once more at its end."""
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _find_plugins_in(folder: str) -> None:
-    """Let a user's pkg.module:name lie in ``folder``, for this process and for those that it starts."""
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if folder not in paths:
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*paths, folder]))
-    if folder not in sys.path:
-        sys.path.append(folder)
 
 
 def _dispatch(argv: list[str]) -> None:

@@ -20,9 +20,13 @@ RUN/evaluation.png          shares and JSD before and after, with their interval
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from madrl.errors import MadrlError
 from madrl.files import JsonLinesTail
+
+if TYPE_CHECKING:
+    from madrl.settings import Settings
 
 
 def last_step(path: Path) -> int:
@@ -53,6 +57,22 @@ class RunFolder:
         self.summary = self.root / "summary.json"
         self.figure = self.root / "training.png"
         self.evaluation_figure = self.root / "evaluation.png"
+
+    def resolved_config(self) -> Any:
+        """The config that ran, as OmegaConf. Raises MadrlError when the folder holds no run."""
+        from omegaconf import OmegaConf
+
+        if not self.config.exists():
+            raise MadrlError(f"{self.root} is not a run folder: it has no {self.config.name}")
+        return OmegaConf.load(self.config)
+
+    def settings(self) -> "Settings":
+        """The settings that the run was trained with. Raises MadrlError when the folder holds no run."""
+        from omegaconf import OmegaConf
+
+        from madrl.settings import Settings
+
+        return Settings.from_config(OmegaConf.to_container(self.resolved_config().madrl))  # type: ignore[arg-type]
 
     def attempt_metrics(self, attempt: int) -> Path:
         """Where veRL's file logger writes in this attempt (1, 2, ...)."""

@@ -10,8 +10,9 @@ CHOSEN = "chosen"
 """The option of Hydra's group ``task`` that the task of a run is stored under."""
 
 
-def with_task(overrides: Sequence[str]) -> list[str]:
-    """The overrides as Hydra takes them, their task stored where Hydra finds it.
+def with_task(overrides: Sequence[str], presets: bool = True) -> list[str]:
+    """The overrides as Hydra takes them, their task stored where Hydra finds it. Without ``presets`` the task's
+    ``config``, which is for the training, is left out.
 
     Raises MadrlError when none of them names a task, and as ``load_task``.
     """
@@ -22,12 +23,12 @@ def with_task(overrides: Sequence[str]) -> list[str]:
     if not named:
         raise MadrlError(f"task is not set: give it as task={'|'.join(TASKS)}, or task=FILE.yaml for your own")
     task = load_task(str(OverridesParser.create().parse_override(named[-1]).value()))
-    ConfigStore.instance().store(CHOSEN, task_node(task), group="task", package="_global_")
+    ConfigStore.instance().store(CHOSEN, task_node(task, presets), group="task", package="_global_")
     return [*(text for text in overrides if text not in named), f"task={CHOSEN}"]
 
 
-def task_node(task: Task) -> Any:
-    """What the task sets in the config of a run, as an OmegaConf node."""
+def task_node(task: Task, presets: bool = True) -> Any:
+    """What the task sets in a config, as an OmegaConf node."""
     from omegaconf import OmegaConf
 
     node = {
@@ -41,4 +42,4 @@ def task_node(task: Task) -> Any:
         "paths": {"data": str(task.data or f"data/{task.name}"), "task": task.file and str(task.file)},
         "size": task.sizes,
     }
-    return OmegaConf.merge(node, task.config)
+    return OmegaConf.merge(node, task.config if presets else {})

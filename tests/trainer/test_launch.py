@@ -12,15 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from madrl import progress
+from madrl import process, progress
 from madrl.errors import MadrlError
-from madrl.evaluation.score import run_settings
 from madrl.files import locked
 from madrl.grading.programs.program import URLS_VARIABLE
 from madrl.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
 from madrl.run_folder import RunFolder
 from madrl.schema import make_row, write_parquet
-from madrl.trainer import launch
 from madrl.trainer.compose import compose
 from madrl.trainer.launch import _claim, _one_of_its_own, train
 from madrl.trainer.progress import progress_of
@@ -57,7 +55,7 @@ def test_a_run_that_the_launch_check_stopped_goes_on_with_a_warning_in_its_own_f
     run = RunFolder(tmp_path)
     _claim(run, compose(overrides(tmp_path)))
     _claim(run, compose(overrides(tmp_path, "madrl.launch_check=warn")))
-    assert run_settings(run).launch_check == "warn"
+    assert run.settings().launch_check == "warn"
 
 
 def test_transfer_queue_is_asked_for_no_more_threads_than_there_are_and_has_nothing_to_say(tmp_path: Path) -> None:
@@ -81,7 +79,7 @@ def test_a_lock_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
 def test_trainings_with_a_ray_of_their_own_take_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(launch, "OWN_RAY_LOCK", tmp_path / "turn")
+    monkeypatch.setattr(process, "OWN_RAY_LOCK", tmp_path / "turn")
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")  # which ray.init("local") does not look at
     run, own = RunFolder(tmp_path), compose(overrides(tmp_path, "++ray_kwargs.ray_init.address=local"))
     began = threading.Event()
