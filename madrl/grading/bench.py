@@ -76,12 +76,14 @@ class Result(NamedTuple):
 
     def by_kind(self) -> pd.DataFrame:
         """The number of lines and the accuracy for each group and label."""
-        return self.lines.groupby(["group", "wanted"], sort=False).hit.agg(n="size", accuracy="mean")
+        kinds = self.lines.groupby(["group", "wanted"], sort=False)
+        return kinds.agg(n=("hit", "size"), accuracy=("hit", "mean"))
 
     def confusions(self) -> pd.DataFrame:
         """How often each wrong answer came, and in which line first; the most frequent first."""
         kinds = self.lines[~self.lines.hit].groupby(["wanted", "got", "reason"], sort=False)
-        return kinds.line.agg(n="size", first_line="first").sort_values("n", ascending=False, kind="stable")
+        counts = kinds.agg(n=("line", "size"), first_line=("line", "first"))
+        return counts.sort_values("n", ascending=False, kind="stable")
 
 
 def load_labelled(path: Path) -> list[Labelled]:
