@@ -11,14 +11,13 @@ from typing import TypeVar
 
 from madrl.errors import MadrlError
 from madrl.grid.cells import FIELDS, paper_grid, select, warm_start_cell
-from madrl.grid.composed import OWN_KEYS
 from madrl.grid.identity import Identity, identities, shared_recipe
 from madrl.grid.ledger import Ledger, Standing, State, is_ready, standings_of
 from madrl.grid.local import prepare, run
 from madrl.grid.plan import Plan, load_plan, models_of
 from madrl.grid.submit import BACKENDS, submit
 from madrl.grid.supervise import command_of, variables_of
-from madrl.recipe import PROFILES
+from madrl.recipe import CELL_KEYS, PROFILES
 
 T = TypeVar("T")
 
@@ -64,7 +63,7 @@ def _common(parser: argparse.ArgumentParser) -> None:
 def _plan(args: argparse.Namespace) -> None:
     for override in args.override:
         key = override.partition("=")[0].lstrip("+~")
-        if key in OWN_KEYS:
+        if key in CELL_KEYS:
             raise MadrlError(f"--override {override}: every cell has a {key} of its own, by which it is named")
     plan = Plan(
         args.out.absolute(),

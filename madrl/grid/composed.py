@@ -23,35 +23,8 @@ from madrl.files import replacing
 from madrl.grid.cells import Cell
 from madrl.grid.plan import Plan
 from madrl.grid.source import verl_version
-from madrl.recipe import BASE
+from madrl.recipe import BASE, NOT_DECIDING
 from madrl.source import PACKAGE
-
-NOT_DECIDING = (
-    "ray_kwargs",
-    "madrl.launch_check",
-    "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
-    "trainer.logger",
-    "trainer.project_name",
-    "trainer.experiment_name",
-    "trainer.save_freq",
-    "trainer.max_actor_ckpt_to_keep",
-)
-"""Config keys that change nothing about what a run measures."""
-
-OWN_KEYS = (
-    "task",
-    "profile",
-    "seed",
-    "madrl.target",
-    "madrl.reward.divergence",
-    "madrl.reward.form",
-    "madrl.reward.alpha",
-    "paths.run",
-    "paths.data",
-    "trainer.experiment_name",
-)
-"""Config keys that a cell sets itself: the same for all, cells of other names would be one run."""
-
 
 class Config(NamedTuple):
     """What the grid needs of a resolved config."""
