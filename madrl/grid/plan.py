@@ -1,18 +1,44 @@
-"""What a grid is: its cells, and what all of them share. Written once by ``madrl grid plan``, read by the rest."""
+"""What a grid is: its cells with the hashes of their resolved configs, and what all of them share.
 
+``madrl grid plan`` writes it, and the other verbs read it. Composing a config imports veRL (seconds) and takes most of
+a second, so it is done here alone: once for all seeds of a setting, and never again as long as what the config follows
+from stays the same. Each hash is appended to OUT/grid/configs.jsonl as soon as it is known, so that a plan that is
+killed goes on where it was.
+"""
+
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.files import replacing
-from madrl.grid.cells import Cell, as_json
-from madrl.recipe import BASE, TASKS, Recipe
+from madrl.files import locked, replacing
+from madrl.grid.cells import SEEDS, Cell, warm_start_cell
+from madrl.grid.json_lines import append_line, read_lines
+from madrl.grid.source import verl_version
+from madrl.progress import progress
+from madrl.recipe import BASE, CONFIG_DIR, NOT_DECIDING, TASKS, Recipe
 
 GRID = "grid"
 """The folder in OUT where the grid keeps its own files."""
+
+Compose = Callable[[Recipe], Mapping[str, Any]]
+"""From a recipe to its resolved config."""
+
+
+class Resolved(NamedTuple):
+    """What the grid keeps of a cell's resolved config."""
+
+    key: str
+    """The hash of what the config follows from."""
+    sha256: str
+    """The hash of the config."""
+    steps: int | None
+    """The steps of the training; None for a warm start."""
 
 
 @dataclass(frozen=True)
@@ -21,14 +47,14 @@ class Plan:
 
     out: Path
     """Absolute: cells may start in another folder."""
-    cells: tuple[Cell, ...]
-    profile: str
-    models: dict[str, str]
+    cells: Mapping[Cell, Resolved] = field(default_factory=dict)
+    profile: str = "gpu"
+    models: Mapping[str, str] = field(default_factory=dict)
     """Task -> the model that its runs start from, in place of the profile's."""
     overrides: tuple[str, ...] = ()
     """Hydra overrides for every cell."""
-    command: tuple[str, ...] | None = None
-    """What is run in place of ``madrl run``, with the recipe's variables in its environment."""
+    own_tasks: Mapping[str, str] = field(default_factory=dict)
+    """The name of a task of one's own -> its YAML file."""
 
     @property
     def folder(self) -> Path:
@@ -41,77 +67,154 @@ class Plan:
     def recipe(self, cell: Cell, name: str = "", model: str = "") -> Recipe:
         """The recipe of ``cell``, its run folder called ``name``. ``model`` is what it starts from where the plan names
         none."""
-        if cell.is_warm_start:
-            trained = Recipe(cell.task, "uniform", "rkl", self.profile, out=self.out, overrides=self.overrides)
-            return replace(trained.warm_start, name=name)
-        variables = cell.variables()
-        return Recipe(
-            cell.task,
-            variables["TARGET"],
-            variables["DIVERGENCE"],
-            self.profile,
-            cell.seed,
-            form=variables.get("FORM", ""),
-            alpha=variables.get("ALPHA", ""),
-            model=self.models.get(cell.task) or model,
+        recipe = Recipe(
+            self.own_tasks.get(cell.task, cell.task),
+            **({"target": "uniform", "divergence": "rkl"} if cell.is_warm_start else cell.recipe_fields()),
+            profile=self.profile,
+            seed=cell.seed,
+            model="" if cell.is_warm_start else self.models.get(cell.task) or model,
             out=self.out,
-            name=name,
             overrides=self.overrides,
         )
+        return replace(recipe.warm_start if cell.is_warm_start else recipe, name=name)
+
+    def shared_recipe(self, task: str) -> Recipe:
+        """A recipe of ``task``, whose data and miniature model are those of all cells of the task."""
+        return self.recipe(Cell(task, "rlvr", None, None, SEEDS[0]))
 
     def has_warm_start(self, task: str) -> bool:
         """Whether the cells of ``task`` start from the model that its warm start makes."""
-        recipe = Recipe(task, "uniform", "rkl", self.profile, model=self.models.get(task, ""))
-        return self.command is None and recipe.starts_from_warm_start
+        return self.shared_recipe(task).starts_from_warm_start
 
-    def shared(self) -> dict[str, Any]:
-        """What holds for every cell, as a JSON object."""
-        return {
-            "profile": self.profile,
-            "models": self.models,
-            "overrides": self.overrides,
-            "command": self.command,
-        }
+    def without(self, others: Iterable[Cell]) -> "Plan":
+        return replace(self, cells={cell: found for cell, found in self.cells.items() if cell not in set(others)})
+
+    def only(self, cell: Cell) -> "Plan":
+        """The plan of this cell, and of the warm start that it waits for."""
+        kept = (cell, warm_start_cell(cell.task))
+        return replace(self, cells={one: found for one, found in self.cells.items() if one in kept})
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as a JSON object, for ``plan_of``."""
+        shared = {name: getattr(self, name) for name in ("profile", "models", "overrides", "own_tasks")}
+        return {**shared, "cells": [{**c.as_json(), "resolved": found} for c, found in self.cells.items()]}
 
     def save(self) -> None:
         """Write plan.json, in place of one that is there."""
-        content = {**self.shared(), "cells": [as_json(cell) for cell in self.cells]}
         self.folder.mkdir(parents=True, exist_ok=True)
         with replacing(self.file) as unfinished:
-            unfinished.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+            unfinished.write_text(json.dumps(self.as_json(), indent=1) + "\n", encoding="utf-8")
 
 
 def load_plan(out: Path) -> Plan:
     """The plan of ``out``. Raises MadrlError when there is none."""
-    out = out.absolute()
-    file = out / GRID / "plan.json"
+    file = out.absolute() / GRID / "plan.json"
     if not file.exists():
         raise MadrlError(f"{out} has no grid: declare one with madrl grid plan -o {out}")
-    content = json.loads(file.read_text(encoding="utf-8"))
-    return plan_of(out, [Cell(**cell) for cell in content["cells"]], content)
+    return plan_of(out, json.loads(file.read_text(encoding="utf-8")))
 
 
-def plan_of(out: Path, cells: Sequence[Cell], shared: Mapping[str, Any]) -> Plan:
-    """The plan of ``cells`` with what ``Plan.shared`` returned."""
-    command = shared["command"]
-    return Plan(
-        out,
-        tuple(cells),
-        shared["profile"],
-        shared["models"],
-        tuple(shared["overrides"]),
-        None if command is None else tuple(command),
-    )
+def plan_of(out: Path, content: Mapping[str, Any]) -> Plan:
+    """The plan in ``out`` that ``as_json`` described."""
+    shared = {**content, "overrides": tuple(content["overrides"])}
+    cells = {}
+    for facts in shared.pop("cells"):
+        resolved = Resolved(*facts.pop("resolved"))
+        cells[Cell(**facts)] = resolved
+    return Plan(out.absolute(), cells, **shared)
 
 
-def models_of(options: Sequence[str]) -> dict[str, str]:
+def models_of(options: Sequence[str], own_tasks: Iterable[str] = ()) -> dict[str, str]:
     """``[TASK=]PATH`` options as {task: model}; without a task it is every task's. Folders become absolute; BASE stays
     the word for the profile's own model."""
+    tasks = (*TASKS, *own_tasks)
     models: dict[str, str] = {}
     for option in options:
         task, equals, path = option.partition("=")
-        if not (equals and task in TASKS):
+        if not (equals and task in tasks):
             task, path = "", option
         model = str(Path(path).absolute()) if path != BASE and Path(path).is_dir() else path
-        models |= dict.fromkeys([task] if task else TASKS, model)
+        models |= dict.fromkeys([task] if task else tasks, model)
     return models
+
+
+def with_warm_starts(plan: Plan, cells: Sequence[Cell]) -> list[Cell]:
+    """``cells`` after the warm starts that they wait for."""
+    tasks = dict.fromkeys(cell.task for cell in cells)
+    return [*(warm_start_cell(task) for task in tasks if plan.has_warm_start(task)), *cells]
+
+
+def resolved(plan: Plan, cells: Sequence[Cell], compose: Compose | None = None) -> Plan:
+    """``plan`` with these cells, each with its resolved config; those that no plan in this folder has resolved before
+    are composed.
+
+    Raises MadrlError for a config that does not compose, and while another process plans in this folder.
+    """
+    recipes = {cell: _placeless_recipe(plan, cell) for cell in cells}
+    keys = {cell: _key(plan, cell) for cell in cells}
+    file = plan.folder / "configs.jsonl"
+    with locked(plan.folder / "planning", f"another process plans in {plan.folder}: wait for it to end"):
+        known = {line["key"]: Resolved(**line) for line in read_lines(file)}
+        missing = {key: recipes[cell] for cell, key in keys.items() if key not in known}
+        if missing:
+            compose = compose or composed
+            with progress("resolving configs", len(missing)) as advance:
+                for key, recipe in missing.items():
+                    known[key] = _resolved(key, compose(recipe))
+                    append_line(file, known[key]._asdict())
+                    advance(1)
+    return replace(plan, cells={cell: known[key] for cell, key in keys.items()})
+
+
+def outdated(plan: Plan) -> list[Cell]:
+    """The cells whose config may be another one now than the plan says: a config file, veRL, or a task's own file has
+    changed since."""
+    return [cell for cell, found in plan.cells.items() if found.key != _key(plan, cell)]
+
+
+def composed(recipe: Recipe) -> Mapping[str, Any]:
+    """The recipe's resolved config, checked against the installed veRL, which this imports."""
+    from omegaconf import OmegaConf
+
+    from madrl.trainer.compose import compose
+    from madrl.warm_start.run import resolved
+
+    if recipe.is_warm_start:
+        return resolved(recipe.hydra_overrides())
+    config: Any = OmegaConf.to_container(compose(recipe.hydra_overrides()))
+    return dict(config)
+
+
+def _placeless_recipe(plan: Plan, cell: Cell) -> Recipe:
+    """The cell's recipe with fixed paths and name, and seed 0: its config says nothing of where a run lies, and the
+    seeds of a setting share it."""
+    models = {task: model if model == BASE else "/model" for task, model in plan.models.items()}
+    recipe = replace(plan, out=Path("/out"), models=models).recipe(cell, name="cell")
+    return replace(recipe, seed=0)
+
+
+def _key(plan: Plan, cell: Cell) -> str:
+    own = plan.own_tasks.get(cell.task)
+    task = Path(own).read_text(encoding="utf-8") if own else ""
+    return _hash([verl_version(), _config_files(), task, *_placeless_recipe(plan, cell).hydra_overrides()])
+
+
+@cache
+def _config_files() -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in sorted(CONFIG_DIR.rglob("*.yaml"))]
+
+
+def _resolved(key: str, config: Mapping[str, Any]) -> Resolved:
+    """The hash of a resolved config without NOT_DECIDING."""
+    plain: dict[str, Any] = json.loads(json.dumps(config))
+    for path in NOT_DECIDING:
+        *nodes, last = path.split(".")
+        node = plain
+        for name in nodes:
+            node = node.get(name, {})
+        node.pop(last, None)
+    return Resolved(key, _hash(plain), config.get("trainer", {}).get("total_training_steps"))
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
