@@ -6,7 +6,8 @@ from itertools import product
 from typing import Any
 
 from madrl.errors import MadrlError
-from madrl.recipe import SYNTHETIC_TASKS, TASKS, WARM_START, WARM_START_SEED
+from madrl.recipe import WARM_START, WARM_START_SEED
+from madrl.tasks import TASKS
 
 SEEDS = (42, 123, 200)
 TARGETS = ("uniform", "peak")
@@ -97,7 +98,7 @@ def sweep(filters: Filters | None = None, own_tasks: Collection[str] = ()) -> li
         raise MadrlError(f"seed={wrong[0]} is not a whole number")
     cells = []
     for task in dict.fromkeys([*TASKS, *own_tasks]):
-        forms = ("alone",) if task in SYNTHETIC_TASKS else PAPER_FORMS
+        forms = ("alone",) if task in TASKS and TASKS[task].is_synthetic else PAPER_FORMS
         if task in own_tasks and "alone" in filters.get("form", ()):
             forms = (*forms, "alone")
         for form, aim, seed in product(forms, product(TARGETS, DIVERGENCES), dict.fromkeys(map(int, seeds))):

@@ -21,7 +21,8 @@ from madrl.grid.cells import SEEDS, Cell, warm_start_cell
 from madrl.grid.json_lines import append_line, read_lines
 from madrl.grid.source import verl_version
 from madrl.progress import progress
-from madrl.recipe import BASE, CONFIG_DIR, NOT_DECIDING, TASKS, Recipe
+from madrl.recipe import BASE, CONFIG_DIR, NOT_DECIDING, Recipe
+from madrl.tasks import TASKS, Task, load_task
 
 GRID = "grid"
 """The folder in OUT where the grid keeps its own files."""
@@ -55,6 +56,8 @@ class Plan:
     """Hydra overrides for every cell."""
     own_tasks: Mapping[str, str] = field(default_factory=dict)
     """The name of a task of one's own -> its YAML file."""
+    words: str = ""
+    """The command that planned it."""
 
     @property
     def folder(self) -> Path:
@@ -63,6 +66,16 @@ class Plan:
     @property
     def file(self) -> Path:
         return self.folder / "plan.json"
+
+    def task(self, name: str) -> Task:
+        return load_task(self.own_tasks.get(name, name))
+
+    def plugins(self, task: str) -> tuple[str, ...]:
+        """The modules of the user's own classifier, verifier and naming."""
+        found = self.task(task)
+        own = dict(override.lstrip("+").split("=", 1) for override in self.overrides if "=" in override)
+        specs = {name: own.get(f"madrl.{name}", getattr(found, name)) for name in ("classifier", "verifier", "naming")}
+        return tuple(sorted({spec.partition(":")[0] for spec in specs.values() if spec and ":" in spec}))
 
     def recipe(self, cell: Cell, name: str = "", model: str = "") -> Recipe:
         """The recipe of ``cell``, its run folder called ``name``. ``model`` is what it starts from where the plan names
@@ -86,9 +99,6 @@ class Plan:
         """Whether the cells of ``task`` start from the model that its warm start makes."""
         return self.shared_recipe(task).starts_from_warm_start
 
-    def without(self, others: Iterable[Cell]) -> "Plan":
-        return replace(self, cells={cell: found for cell, found in self.cells.items() if cell not in set(others)})
-
     def only(self, cell: Cell) -> "Plan":
         """The plan of this cell, and of the warm start that it waits for."""
         kept = (cell, warm_start_cell(cell.task))
@@ -96,7 +106,7 @@ class Plan:
 
     def as_json(self) -> dict[str, Any]:
         """The plan as a JSON object, for ``plan_of``."""
-        shared = {name: getattr(self, name) for name in ("profile", "models", "overrides", "own_tasks")}
+        shared = {name: getattr(self, name) for name in ("profile", "models", "overrides", "own_tasks", "words")}
         return {**shared, "cells": [{**c.as_json(), "resolved": found} for c, found in self.cells.items()]}
 
     def save(self) -> None:
@@ -136,6 +146,17 @@ def models_of(options: Sequence[str], own_tasks: Iterable[str] = ()) -> dict[str
         model = str(Path(path).absolute()) if path != BASE and Path(path).is_dir() else path
         models |= dict.fromkeys([task] if task else tasks, model)
     return models
+
+
+def with_environment(recipe: Recipe, variables: Mapping[str, str] = os.environ) -> Recipe:
+    """``recipe`` with those of ``madrl run``'s variables that say where it runs and not what comes out."""
+    return replace(
+        recipe,
+        dataset=variables.get("DATASET", ""),
+        ray_address=variables.get("RAY_ADDRESS", ""),
+        nodes=variables.get("NNODES", ""),
+        wandb=bool(variables.get("WANDB")),
+    )
 
 
 def with_warm_starts(plan: Plan, cells: Sequence[Cell]) -> list[Cell]:
@@ -194,9 +215,8 @@ def _placeless_recipe(plan: Plan, cell: Cell) -> Recipe:
 
 
 def _key(plan: Plan, cell: Cell) -> str:
-    own = plan.own_tasks.get(cell.task)
-    task = Path(own).read_text(encoding="utf-8") if own else ""
-    return _hash([verl_version(), _config_files(), task, *_placeless_recipe(plan, cell).hydra_overrides()])
+    facts = [verl_version(), *_config_files(), repr(plan.task(cell.task))]
+    return hash_of([*facts, *_placeless_recipe(plan, cell).hydra_overrides()])
 
 
 @cache
@@ -213,8 +233,9 @@ def _resolved(key: str, config: Mapping[str, Any]) -> Resolved:
         for name in nodes:
             node = node.get(name, {})
         node.pop(last, None)
-    return Resolved(key, _hash(plain), config.get("trainer", {}).get("total_training_steps"))
+    return Resolved(key, hash_of(plain), config.get("trainer", {}).get("total_training_steps"))
 
 
-def _hash(value: Any) -> str:
+def hash_of(value: Any) -> str:
+    """SHA-256 of a JSON value, in hexadecimal."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -9,9 +9,10 @@ the same outcome on CPU and GPU builds of torch is not to be expected anyway.
 
 import functools
 import hashlib
+import importlib
 from importlib.metadata import PackageNotFoundError, version
 
-from madrl.source import digest, imported_by
+from madrl.source import digest, imported_by, plugin_modules
 
 OF_A_RUN = (
     "madrl.sampling.holdout",
@@ -51,10 +52,14 @@ MINIATURE = ("madrl.miniature.build",)
 
 
 @functools.cache
-def code_hash(roots: tuple[str, ...]) -> str:
-    """SHA-256 over the statements of ``roots`` and of every module of ours that they import, and veRL's version."""
-    code = digest(imported_by(roots, without=ONLY_WATCHING))
-    return hashlib.sha256(f"{verl_version()} {code}".encode()).hexdigest()
+def code_hash(roots: tuple[str, ...], plugins: tuple[str, ...] = ()) -> str:
+    """SHA-256 over the statements of ``roots`` and of every module of ours that they import, those of the user's own
+    ``plugins``, and veRL's version."""
+    modules = imported_by(roots, without=ONLY_WATCHING)
+    for plugin in plugins:
+        importlib.import_module(plugin)
+        modules |= plugin_modules(plugin)
+    return hashlib.sha256(f"{verl_version()} {digest(modules)}".encode()).hexdigest()
 
 
 def verl_version() -> str:
