@@ -17,14 +17,15 @@ All but the config is looked at anew on every call.
 import json
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.files import locked, sha256_of
+from madrl.files import sha256_of, waited_for
 from madrl.grid.cells import Cell, warm_start_cell
-from madrl.grid.plan import Plan, hash_of, outdated
-from madrl.grid.source import MINIATURE, OF_A_RUN, OF_A_WARM_START, code_hash
+from madrl.grid.plan import Plan, hash_of
+from madrl.grid.source import MINIATURE, OF_A_RUN, OF_A_WARM_START, code_hash, plugins_of
 from madrl.recipe import BASE, CONFIG_DIR, Recipe
 
 HASH_DIGITS = 8
@@ -43,7 +44,7 @@ class Identity(NamedTuple):
     name: str
     """Readable; cells of another config, code, data or model share it."""
     parts: dict[str, Any]
-    steps: int | None
+    steps: int | None = None
     """The steps of the training; None for a warm start."""
     waits_for: str | None = None
     """The run name of the warm start that makes its initial model; None where it starts from another."""
@@ -61,13 +62,12 @@ def identities(plan: Plan, cells: Iterable[Cell] | None = None) -> list[Identity
     starts: dict[str, Identity] = {}
     parts: dict[str, dict[str, Any]] = {}
     for task in dict.fromkeys(cell.task for cell in cells):
-        recipe, plugins = plan.shared_recipe(task), plan.plugins(task)
-        data = _data(recipe.data)
-        if plan.has_warm_start(task):
-            made_from = {"data": data, "code": code_hash(OF_A_WARM_START, plugins), "model": None}
-            starts[task] = _identity(plan, warm_start_cell(task), made_from)
-        model = starts[task].run_name if task in starts else _model(recipe)
-        parts[task] = {"data": data, "code": code_hash(OF_A_RUN, plugins), "model": model}
+        recipe = plan.shared_recipe(task)
+        parts[task] = parts_of(recipe)
+        if recipe.starts_from_warm_start:
+            start = warm_start_cell(task)
+            starts[task] = _identity(plan, start, parts_of(plan.recipe(start)))
+            parts[task]["model"] = starts[task].run_name
     return [
         starts[cell.task]
         if cell.is_warm_start
@@ -82,26 +82,10 @@ def _identity(plan: Plan, cell: Cell, parts: Mapping[str, Any], waits_for: str |
     return Identity(cell, f"{cell.name}_{plan.profile}", parts, resolved.steps, waits_for)
 
 
-def check_unchanged(plan: Plan, cell: Cell, parts: Mapping[str, Any]) -> Identity:
-    """The identity of a planned cell as it is now.
-
-    Raises MadrlError that names what has changed since the ``parts`` of the cell were found: its run would not be what
-    its folder's name says.
-    """
-    check_current(plan)
-    (now,) = identities(plan, [cell])
-    if changed := changes(parts, now.parts):
-        raise MadrlError(f"{', '.join(changed)} changed since this cell was planned: start madrl grid run again")
-    return now
-
-
-def check_current(plan: Plan) -> None:
-    """Raises MadrlError when the configs of the plan may be other ones now."""
-    if cells := outdated(plan):
-        raise MadrlError(
-            f"the config files, veRL or a task changed since {len(cells)} of {len(plan.cells)} cells were planned: call "
-            f"madrl grid plan again, with the same words as then{f': {plan.words}' if plan.words else ''}"
-        )
+def parts_of(recipe: Recipe) -> dict[str, str | None]:
+    """The parts that the files on disk decide, as they are now; ``model`` is None where the config alone says it."""
+    code = code_hash(OF_A_WARM_START if recipe.is_warm_start else OF_A_RUN, plugins_of(recipe))
+    return {"data": _data(recipe.data), "code": code, "model": _model(recipe)}
 
 
 def changes(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
@@ -111,43 +95,22 @@ def changes(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 def _data(folder: Path) -> str | None:
     """The hash of the data in ``folder``; None when they are not there."""
-    manifest = _manifest(folder)
-    if manifest is not None:
-        return hash_of(manifest["files"])
+    file, lock, deadline = folder / "manifest.json", folder / ".lock", time.monotonic() + REWRITING_S
+    if not file.exists() and lock.exists():  # data_prep may just be replacing it
+        with suppress(MadrlError), waited_for(lock, "", lambda: file.exists() or time.monotonic() > deadline):
+            pass
+    if file.exists():
+        return hash_of(json.loads(file.read_text(encoding="utf-8"))["files"])
     files = {path.name: sha256_of(path) for path in folder.glob("*.parquet")}
     return hash_of(files) if files else None
 
 
-def _manifest(folder: Path) -> Any:
-    """manifest.json, None when there is none; waits for a data_prep that is just replacing it."""
-    deadline = time.monotonic() + REWRITING_S
-    while True:
-        try:
-            return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            if time.monotonic() > deadline or not _being_written(folder):
-                return None
-            time.sleep(0.1)
-
-
-def _being_written(folder: Path) -> bool:
-    lock = folder / ".lock"
-    if not lock.exists():
-        return False
-    try:
-        with locked(lock, ""):
-            return False
-    except MadrlError:
-        return True
-
-
 def _model(recipe: Recipe) -> str | None:
-    """What tells the initial model from another; None where the config alone does."""
     if recipe.model not in ("", BASE):
         from madrl.sampling.generate import fingerprint
 
         return fingerprint(recipe.model) or recipe.model
-    if recipe.miniature is not None:
+    if recipe.miniature is not None and not recipe.is_warm_start:
         sft = (CONFIG_DIR / "miniature_sft.yaml").read_text(encoding="utf-8")
         return hash_of([code_hash(MINIATURE), sft])
     return None

@@ -6,21 +6,22 @@ leaves a start without an end; whether the cell still runs is what its lock says
 
 import fcntl
 import json
+import os
 import platform
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.files import replacing, waited_for
+from madrl.files import waited_for
 from madrl.grid.identity import Identity, changes
-from madrl.grid.json_lines import append_line, read_lines
-from madrl.grid.plan import GRID, Plan
+from madrl.grid.plan import GRID, Plan, write_json
 
 PROBED_S = 3.0
 """How long whoever starts a cell tries to get its lock, which a look at its state holds for a moment."""
@@ -31,6 +32,8 @@ class CellState(StrEnum):
 
     PLANNED = "planned"
     """To be run, or to go on after an interruption."""
+    WAITING = "waiting"
+    """It starts from a warm start that is not done."""
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
@@ -66,10 +69,10 @@ class Ledger:
 
     def describe(self, plan: Plan, identity: Identity) -> None:
         """Write cell.json: what whoever runs the cell needs to know, whatever is planned in the meantime."""
-        content = {"parts": identity.parts, "plan": plan.only(identity.cell).as_json()}
-        self.root.mkdir(parents=True, exist_ok=True)
-        with replacing(self.facts) as unfinished:
-            unfinished.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        recipe = asdict(plan.recipe(identity.cell)) | {"out": None}
+        resolved = plan.cells[identity.cell]
+        facts = {"parts": identity.parts, "waits_for": identity.waits_for, "config_key": resolved.key, "recipe": recipe}
+        write_json(self.facts, facts)
 
     def read_facts(self) -> dict[str, Any]:
         """cell.json. Raises MadrlError when there is none."""
@@ -80,11 +83,21 @@ class Ledger:
 
     def record(self, event: str, **facts: Any) -> None:
         """Append one event."""
-        append_line(self.events, {"event": event, "at": now(), "host": platform.node(), **facts})
+        line = json.dumps({"event": event, "at": now(), "host": platform.node(), **facts}) + "\n"
+        self.root.mkdir(parents=True, exist_ok=True)
+        with self.events.open("a+b", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            if size and os.pread(file.fileno(), 1, size - 1) != b"\n":  # a full disk, or a crash, left half a line
+                line = f"\n{line}"
+            file.write(line.encode())  # one write, which a kill leaves whole or undone
 
     def read(self) -> list[dict[str, Any]]:
-        """The events so far."""
-        return read_lines(self.events)
+        """The events so far; half a line is none."""
+        events = []
+        for line in self.events.read_bytes().split(b"\n")[:-1] if self.events.exists() else []:
+            with suppress(ValueError):
+                events.append(json.loads(line))
+        return events
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -114,6 +127,9 @@ class Ledger:
         """The cell's state as its files have it now, and the reason where there is one."""
         return self.state_after(self.read())
 
+    def is_done(self) -> bool:
+        return self.state()[0] is CellState.DONE
+
     def state_after(self, events: list[dict[str, Any]]) -> tuple[CellState, str]:
         """The same, with the events already read."""
         last = events[-1] if events else {"event": "planned"}
@@ -138,11 +154,6 @@ class Ledger:
                 return CellState.PLANNED, ""
 
 
-def is_ready(out: Path, identity: Identity) -> bool:
-    """Whether the model that the cell starts from is there, as far as another cell makes it."""
-    return identity.waits_for is None or Ledger(out, identity.waits_for).state()[0] is CellState.DONE
-
-
 def standings_of(out: Path, identities: Iterable[Identity]) -> list[Standing]:
     """The state of each cell."""
     # One look at the folder for all cells: each for itself, the paper's grid would keep half a core busy.
@@ -165,8 +176,8 @@ def _standing_of(out: Path, identity: Identity, others: Iterable[Ledger]) -> Sta
     if not events and (older := _older(identity, others)) is not None:
         return older
     state, note = ledger.state_after(events)
-    if state is CellState.PLANNED and not is_ready(out, identity):
-        note = f"waits for {identity.waits_for}"
+    if state is CellState.PLANNED and identity.waits_for and not Ledger(out, identity.waits_for).is_done():
+        state, note = CellState.WAITING, f"waits for {identity.waits_for}"
     return Standing(identity, identity.run_name, state, note, _attempts(events), _seconds(events, state))
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from madrl.errors import MadrlError
 from madrl.files import locked, waited_for
 from madrl.grid.identity import Identity
-from madrl.grid.ledger import CellState, Ledger, Standing, is_ready, standing_of, standings_of
-from madrl.grid.plan import Plan, with_environment
-from madrl.grid.supervise import NOT_RUN, last_line
+from madrl.grid.ledger import CellState, Ledger, Standing, standing_of, standings_of
+from madrl.grid.plan import Plan
+from madrl.grid.supervise import NOT_RUN, last_line, with_environment
 from madrl.run import run_stages, shared_stages
 from madrl.signals import told_to_stop
 
@@ -66,11 +66,7 @@ def run(plan: Plan, identities: Sequence[Identity], slots: int, supervisor: Sequ
                     reported.add(name)
                     _report(plan, identities, name, child.returncode)
             standings = standings_of(plan.out, identities)
-            waiting = [
-                s
-                for s in standings
-                if s.state is CellState.PLANNED and s.run_name not in started and is_ready(plan.out, s.identity)
-            ]
+            waiting = [s for s in standings if s.state is CellState.PLANNED and s.run_name not in started]
             elsewhere = any(s.state is CellState.RUNNING for s in standings)
             if not waiting and len(reported) == len(started) and not elsewhere:
                 break

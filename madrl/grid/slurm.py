@@ -15,13 +15,46 @@ from pathlib import Path
 
 from madrl.errors import MadrlError
 from madrl.files import replacing
-from madrl.grid.ledger import Ledger, Standing
+from madrl.grid.ledger import CellState, Ledger, Standing
 from madrl.grid.local import SUPERVISOR, supervisor_command
 from madrl.grid.plan import Plan
 from madrl.run import CHECKOUT
 
 GRACE_S = 120
 """Slurm's warning before a time limit, for the cell to end as interrupted."""
+
+
+def submit(
+    plan: Plan,
+    cells: Sequence[Standing],
+    slots: int | None,
+    dry_run: bool = False,
+    supervisor: Sequence[str] = SUPERVISOR,
+) -> None:
+    """Submit the planned ones among ``cells``, and those that wait for a warm start among them, or with ``dry_run``
+    print the scripts. Raises MadrlError when sbatch is not there, or fails."""
+    planned = {standing.run_name for standing in cells if standing.state is CellState.PLANNED}
+    ready = [s for s in cells if s.run_name in planned or s.identity.waits_for in planned]
+    if waiting := sum(s.state is CellState.WAITING for s in cells) - (len(ready) - len(planned)):
+        print(f"{waiting} cells wait for a warm start that is not done: call this again when it is")
+    if not ready:
+        print("nothing else is planned: see madrl grid status")
+        return
+    files = scripts(plan, ready, slots, supervisor)
+    if dry_run:
+        print("\n".join(f"# {path}\n{text}" for path, text in files.items()))
+        return
+    if shutil.which("sbatch") is None:
+        raise MadrlError("sbatch is not on the PATH of this machine: submit from one that has it")
+    for standing in ready:
+        Ledger(plan.out, standing.run_name).describe(plan, standing.identity)
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+        print(path)
+    if (done := subprocess.run(["bash", str(path)], check=False)).returncode:
+        raise MadrlError(f"exit code {done.returncode} from bash {path}")
 
 
 def scripts(
@@ -82,17 +115,3 @@ cd {shlex.quote(str(CHECKOUT))}
 exec {shlex.join(supervisor_command(plan.out, supervisor))} "$cell" \\
   >>{shlex.quote(str(plan.folder / "cells"))}/"$cell"/recipe.log 2>&1
 """
-
-
-def submit(plan: Plan, cells: Sequence[Standing], files: dict[Path, str]) -> None:
-    """Write the files and submit them. Raises MadrlError when sbatch is not there, or fails."""
-    if shutil.which("sbatch") is None:
-        raise MadrlError("sbatch is not on the PATH of this machine: submit from one that has it")
-    for standing in cells:
-        Ledger(plan.out, standing.run_name).describe(plan, standing.identity)
-    for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as unfinished:
-            unfinished.write_text(text, encoding="utf-8")
-    if (done := subprocess.run(["bash", str(path)], check=False)).returncode:
-        raise MadrlError(f"exit code {done.returncode} from bash {path}")

@@ -10,9 +10,11 @@ the same outcome on CPU and GPU builds of torch is not to be expected anyway.
 import functools
 import hashlib
 import importlib
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 
+from madrl.recipe import Recipe
 from madrl.source import digest, imported_by, plugin_modules
+from madrl.tasks import load_task
 
 OF_A_RUN = (
     "madrl.sampling.holdout",
@@ -59,12 +61,12 @@ def code_hash(roots: tuple[str, ...], plugins: tuple[str, ...] = ()) -> str:
     for plugin in plugins:
         importlib.import_module(plugin)
         modules |= plugin_modules(plugin)
-    return hashlib.sha256(f"{verl_version()} {digest(modules)}".encode()).hexdigest()
+    return hashlib.sha256(f"{version('verl')} {digest(modules)}".encode()).hexdigest()
 
 
-def verl_version() -> str:
-    """The installed veRL's version, without importing it; empty when there is none."""
-    try:
-        return version("verl")
-    except PackageNotFoundError:
-        return ""
+def plugins_of(recipe: Recipe) -> tuple[str, ...]:
+    """The modules of the user's own classifier, verifier and naming in ``recipe``."""
+    task = load_task(recipe.task)
+    specs = {f"madrl.{name}": getattr(task, name) for name in ("classifier", "verifier", "naming")}
+    specs |= {key: value for key, _, value in (o.lstrip("+").partition("=") for o in recipe.overrides) if key in specs}
+    return tuple(sorted({spec.partition(":")[0] for spec in specs.values() if spec and ":" in spec}))

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from madrl.grid.cells import FIELDS
-from madrl.grid.ledger import CellState, Ledger, Standing
+from madrl.grid.ledger import CellState, Standing
 from madrl.grid.plan import Plan
 from madrl.run_folder import RunFolder, last_step
 
@@ -29,6 +29,7 @@ COLOURS = {
     CellState.STALE: "yellow",
     CellState.DONE: "green",
     CellState.PLANNED: "default",
+    CellState.WAITING: "default",
 }
 """In the order in which the table shows them."""
 
@@ -43,9 +44,10 @@ Row = dict[str, Any]
 
 
 def row_of(out: Path, standing: Standing) -> Row:
-    """What is known of one cell, as a JSON object: ``jsd``, ``floor`` and ``pass@1`` are the holdout's at the last step,
-    or what was evaluated last without one; null is what does not exist, such as the JSD of responses that are all in no
-    category."""
+    """What is known of one cell, as a JSON object.
+
+    ``jsd``, ``floor`` and ``pass@1`` are the holdout's at the last step, or what was evaluated last without one. null
+    is what does not exist, such as the JSD of responses that are all in no category."""
     run, steps = RunFolder(out / standing.run_name), standing.identity.steps
     reached = steps if standing.state is CellState.DONE else _reached(run) if standing.attempts else None
     outcome = _outcome(run) if standing.attempts else {}
@@ -80,7 +82,7 @@ def remaining_s(standings: Sequence[Standing]) -> float | None:
     finished ones of its task took on average, of all tasks where it has none; warm starts apart from trainings. None
     before the first of a kind is finished."""
     done = [s for s in standings if s.state is CellState.DONE and s.seconds]
-    waiting = [s for s in standings if s.state in (CellState.PLANNED, CellState.RUNNING)]
+    waiting = [s for s in standings if s.state in (CellState.PLANNED, CellState.WAITING, CellState.RUNNING)]
     at_once = max(1, sum(s.state is CellState.RUNNING for s in standings))
     left = 0.0
     for standing in waiting:
@@ -175,7 +177,7 @@ def show(plan: Plan, look: Callable[[], Sequence[Standing]], watch: bool) -> Non
         return Group(summary_of(standings), *view_of(plan, standings, console.width))
 
     with Live(view(), console=console, auto_refresh=False) as live:
-        while any(s.state is CellState.RUNNING or _may_run(plan, s) for s in standings):
+        while any(s.state in (CellState.RUNNING, CellState.PLANNED) for s in standings):
             time.sleep(REFRESH_S)
             standings = look()
             live.update(view(), refresh=True)
@@ -185,11 +187,3 @@ def as_json(plan: Plan, standings: Sequence[Standing]) -> str:
     """One JSON object: ``remaining_s``, null when nothing tells it, and ``cells``, as ``row_of`` has them."""
     content = {"remaining_s": remaining_s(standings), "cells": [row_of(plan.out, standing) for standing in standings]}
     return json.dumps(content, indent=1)
-
-
-def _may_run(plan: Plan, standing: Standing) -> bool:
-    """Whether the cell waits for its turn, and not for a warm start that has failed."""
-    waits_for = standing.identity.waits_for
-    if standing.state is not CellState.PLANNED or waits_for is None:
-        return standing.state is CellState.PLANNED
-    return Ledger(plan.out, waits_for).state()[0] is not CellState.FAILED

@@ -13,18 +13,17 @@ Exit codes: the recipe's own; 75 when it was interrupted; 2 when it was not run.
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 
 from madrl.errors import MadrlError
-from madrl.grid.cells import Cell
-from madrl.grid.identity import check_unchanged
-from madrl.grid.ledger import CellState, Ledger, is_ready
-from madrl.grid.plan import plan_of, with_environment
+from madrl.grid.identity import changes, parts_of
+from madrl.grid.ledger import CellState, Ledger
+from madrl.grid.plan import key_of
 from madrl.recipe import Recipe
 from madrl.run import run as run_recipe
+from madrl.signals import told_to_stop
 
 INTERRUPTED = 75
 """EX_TEMPFAIL: the cell goes on when it is started again."""
@@ -41,64 +40,50 @@ TAIL_BYTES = 1 << 14
 
 def supervise(out: Path, run_name: str, run: Callable[[Recipe], None] = run_recipe) -> int:
     """Run the cell with ``run``, unless there is nothing to run; returns the exit code. Raises MadrlError when another
-    process runs it, and when what it was planned with has changed."""
+    process runs it, and when what it was planned with has changed: its run would not be what its name says."""
     ledger = Ledger(out.absolute(), run_name)
     facts = ledger.read_facts()
-    plan, cell = plan_of(out, facts["plan"]), Cell(**facts["parts"]["cell"])
+    planned = {**facts["recipe"], "out": out.absolute(), "overrides": tuple(facts["recipe"]["overrides"])}
+    recipe, parts, waits_for = Recipe(**planned), facts["parts"], facts["waits_for"]
     with ledger.held():
         state, _ = ledger.state()
         if state in (CellState.DONE, CellState.FAILED):
             raise MadrlError(f"{run_name} is {state} already: madrl grid retry lets a failed cell run again")
-        identity = check_unchanged(plan, cell, facts["parts"])
-        if not is_ready(plan.out, identity):
-            raise MadrlError(f"{run_name} starts from what {identity.waits_for} makes, which is not done")
-        model = str(plan.out / identity.waits_for / "model") if identity.waits_for else ""
-        return _run(ledger, with_environment(plan.recipe(cell, run_name, model)), run)
+        if waits_for and not Ledger(recipe.out, waits_for).is_done():
+            raise MadrlError(f"{run_name} starts from what {waits_for} makes, which is not done")
+        now = parts | parts_of(recipe) | ({"model": waits_for} if waits_for else {})
+        changed = ["config"] if key_of(recipe) != facts["config_key"] else []
+        if changed := [*changed, *changes(parts, now)]:
+            raise MadrlError(f"{', '.join(changed)} changed since this cell was planned: start madrl grid run again")
+        model = str(recipe.out / waits_for / "model") if waits_for else recipe.model
+        return _run(ledger, with_environment(replace(recipe, name=run_name, model=model)), run)
+
+
+def with_environment(recipe: Recipe, variables: Mapping[str, str] = os.environ) -> Recipe:
+    """``recipe`` with those of ``madrl run``'s variables that say where it runs and not what comes out."""
+    names = {"dataset": "DATASET", "ray_address": "RAY_ADDRESS", "nodes": "NNODES"}
+    found = {field: variables.get(name, "") for field, name in names.items()}
+    return replace(recipe, **found, wandb=bool(variables.get("WANDB")))
 
 
 def _run(ledger: Ledger, recipe: Recipe, run: Callable[[Recipe], None]) -> int:
     offset = ledger.log.stat().st_size if ledger.log.exists() else 0
     code, reason = 0, ""
-    with _once_told_to_stop():
-        ledger.record("started", pid=os.getpid())
-        try:
-            run(recipe)
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 1
-            reason = last_line(ledger.log, offset)
-        except Exception as error:
-            code, reason = 2, str(error)[:REASON_CHARACTERS]
-            if not isinstance(error, MadrlError):
-                reason = f"{type(error).__name__}: {reason}"
-            print(f"madrl: error: {reason}", file=sys.stderr, flush=True)
-        _ignore_signals()  # or one that comes now would take the end for a kill
+    ledger.record("started", pid=os.getpid())
+    try:
+        run(recipe)
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1
+        reason = last_line(ledger.log, offset)
+    except Exception as error:
+        code, reason = 2, f"{'' if isinstance(error, MadrlError) else f'{type(error).__name__}: '}{error}"
+        print(f"madrl: error: {reason}", file=sys.stderr, flush=True)
+    with told_to_stop(signal.SIGTERM, signal.SIGINT):  # or one that comes now would take the end for a kill
         if code - 128 in KILLS:
             ledger.record("interrupted", reason=f"interrupted by {signal.Signals(code - 128).name}")
             return INTERRUPTED
-        ledger.record("ended", exit=code, reason=reason or f"exit code {code}")
+        ledger.record("ended", exit=code, reason=reason[:REASON_CHARACTERS] or f"exit code {code}")
         return code
-
-
-@contextmanager
-def _once_told_to_stop() -> Iterator[None]:
-    """Inside of the block the first SIGTERM or SIGINT raises SystemExit with 128 and its number, and others do nothing.
-    A recipe notes them itself while a stage runs, and then raises the same."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        _ignore_signals()
-        raise SystemExit(128 + number)
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _ignore_signals() -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)
 
 
 def last_line(log: Path, offset: int = 0) -> str:
