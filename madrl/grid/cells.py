@@ -1,9 +1,8 @@
 """The cells of a grid as data: the paper's 417 runs, a part of them, and the same sweep over a task of one's own."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
 from itertools import product
-from typing import Any
+from typing import NamedTuple
 
 from madrl.errors import MadrlError
 from madrl.recipe import WARM_START, WARM_START_SEED
@@ -33,8 +32,7 @@ PAPER_FORMS = ("gated", "add90", "add80", "add70", "add55", "rlvr")
 """The forms of a task whose responses can be wrong."""
 
 
-@dataclass(frozen=True, order=True)
-class Cell:
+class Cell(NamedTuple):
     """One run of a grid."""
 
     task: str
@@ -62,12 +60,6 @@ class Cell:
         aim = {"target": self.target, "divergence": self.divergence} if self.target and self.divergence else {}
         return {**FORMS[self.form], **aim}
 
-    def as_json(self) -> dict[str, Any]:
-        """The cell as a JSON object; ``Cell(**it)`` is the cell again."""
-        return asdict(self)
-
-
-FIELDS = tuple(field.name for field in fields(Cell))
 
 Filters = Mapping[str, Sequence[str]]
 """A field of Cell -> the values that pass."""
@@ -78,8 +70,8 @@ def filters_of(words: Iterable[str]) -> dict[str, list[str]]:
     filters = {}
     for word in words:
         field, equals, values = word.partition("=")
-        if not equals or field not in FIELDS:
-            raise MadrlError(f"filter {word!r} is not FIELD=VALUE,... with a field of {', '.join(FIELDS)}")
+        if not equals or field not in Cell._fields:
+            raise MadrlError(f"filter {word!r} is not FIELD=VALUE,... with a field of {', '.join(Cell._fields)}")
         filters[field] = [value.strip() for value in values.split(",")]
     return filters
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from madrl.errors import MadrlError
-from madrl.grid.cells import FIELDS, filters_of, select, sweep
+from madrl.grid.cells import Cell, filters_of, select, sweep
 from madrl.grid.identity import identities
 from madrl.grid.ledger import CellState, Ledger, standings_of
 from madrl.grid.plan import Plan, load_plan, make_plan, models_of
@@ -47,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _common(parser: argparse.ArgumentParser, more: str = "") -> None:
-    text = f"only these cells, by {', '.join(FIELDS)} (all){f'; {more}' if more else ''}"
+    text = f"only these cells, by {', '.join(Cell._fields)} (all){f'; {more}' if more else ''}"
     parser.add_argument("filters", nargs="*", metavar="FIELD=A,B", help=text)
     parser.add_argument("-o", "--out", type=Path, default=Path("outputs"), help="the recipes' OUT (%(default)s)")
 

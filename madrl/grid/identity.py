@@ -78,7 +78,7 @@ def identities(plan: Plan, cells: Iterable[Cell] | None = None) -> list[Identity
 
 def _identity(plan: Plan, cell: Cell, parts: Mapping[str, Any], waits_for: str | None = None) -> Identity:
     resolved = plan.cells[cell]
-    parts = {"cell": cell.as_json(), "profile": plan.profile, **parts, "config": resolved.sha256}
+    parts = {"cell": cell._asdict(), "profile": plan.profile, **parts, "config": resolved.sha256}
     return Identity(cell, f"{cell.name}_{plan.profile}", parts, resolved.steps, waits_for)
 
 

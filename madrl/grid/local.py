@@ -119,19 +119,15 @@ def running(plan: Plan) -> list[str]:
 
 
 def _report(plan: Plan, identities: Sequence[Identity], name: str, exit_code: int) -> None:
-    identity = next(identity for identity in identities if identity.run_name == name)
-    standing = standing_of(plan.out, identity)
-    minutes = f"{standing.seconds / 60:.1f} min"
-    match standing.state:
-        case CellState.DONE:
-            _say(f"done   {name}  {minutes}")
-        case CellState.FAILED:
-            _say(f"FAILED {name}  {minutes}: {standing.note}")
-        case _ if exit_code == NOT_RUN:
-            # An older note, say of an interruption, is not the reason.
-            _say(f"left   {name}: {last_line(Ledger(plan.out, name).log)}")
-        case _:
-            _say(f"left   {name}: {standing.note or f'see the end of {Ledger(plan.out, name).log}'}")
+    standing = standing_of(plan.out, next(identity for identity in identities if identity.run_name == name))
+    # An older note, say of an interruption, is not the reason of a cell that was not run.
+    note = (
+        last_line(Ledger(plan.out, name).log)
+        if exit_code == NOT_RUN and standing.state is not CellState.FAILED
+        else standing.note
+    )
+    word = {CellState.DONE: "done", CellState.FAILED: "FAILED"}.get(standing.state, "left")
+    _say(f"{word:6} {name}  {standing.seconds / 60:.1f} min{f': {note}' if note else ''}")
 
 
 def _check_end(standings: Sequence[Standing]) -> None:

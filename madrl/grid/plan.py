@@ -83,7 +83,7 @@ class Plan:
     def save(self) -> None:
         """Write plan.json, in place of one that is there."""
         shared = {name: getattr(self, name) for name in ("profile", "models", "overrides", "own_tasks")}
-        cells = [{**cell.as_json(), "resolved": found} for cell, found in self.cells.items()]
+        cells = [{**cell._asdict(), "resolved": found} for cell, found in self.cells.items()]
         write_json(self.file, {**shared, "cells": cells})
 
     def check_current(self) -> None:

@@ -1,6 +1,7 @@
 """The grid as a table: what is done, what runs and how far, what failed and why, and how long the rest will take."""
 
 import json
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from madrl.grid.cells import FIELDS
+from madrl.grid.cells import Cell
 from madrl.grid.ledger import CellState, Standing
 from madrl.grid.plan import Plan
 from madrl.run_folder import RunFolder, last_step
@@ -52,7 +53,7 @@ def row_of(out: Path, standing: Standing) -> Row:
     reached = steps if standing.state is CellState.DONE else _reached(run) if standing.attempts else None
     outcome = _outcome(run) if standing.attempts else {}
     return {
-        **standing.identity.cell.as_json(),
+        **standing.identity.cell._asdict(),
         "run": standing.run_name,
         "state": str(standing.state),
         "note": standing.note,
@@ -101,8 +102,10 @@ def view_of(plan: Plan, standings: Sequence[Standing], width: int) -> list[Rende
     order = list(COLOURS)
     standings = sorted(standings, key=lambda s: order.index(s.state))
     rows = [row_of(plan.out, standing) for standing in standings]
-    differing = [field for field in FIELDS if len({row[field] for row in rows}) > 1] or ["seed"]
-    shared = [f"{field}={rows[0][field]}" for field in FIELDS if field not in differing and rows and rows[0][field]]
+    differing = [field for field in Cell._fields if len({row[field] for row in rows}) > 1] or ["seed"]
+    shared = [
+        f"{field}={rows[0][field]}" for field in Cell._fields if field not in differing and rows and rows[0][field]
+    ]
     reasons = defaultdict(list)
     for standing in standings:
         if standing.note:
@@ -121,7 +124,7 @@ def _table(rows: Sequence[Row], differing: Sequence[str], width: int) -> Table:
         columns = [column for column in columns if column != left_out]
         table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
         for column in columns:
-            left = column in (*FIELDS, "state", "hash")
+            left = column in (*Cell._fields, "state", "hash")
             table.add_column(SHORT.get(column, column), justify="left" if left else "right", no_wrap=True)
         for row in rows:
             table.add_row(*(_text(row, column) for column in columns))
@@ -167,7 +170,7 @@ def summary_of(standings: Sequence[Standing]) -> Text:
 
 def show(plan: Plan, look: Callable[[], Sequence[Standing]], watch: bool) -> None:
     """Print the table; with ``watch`` keep it up to date until nothing runs and nothing is planned, or Ctrl-C."""
-    console = Console() if Console().is_terminal else Console(width=PIPE_WIDTH)
+    console = Console() if Console().is_terminal or "COLUMNS" in os.environ else Console(width=PIPE_WIDTH)
     standings = look()
     if not watch:
         console.print(*view_of(plan, standings, console.width), summary_of(standings), sep="\n")
