@@ -142,3 +142,21 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
                 raise MadrlError(f"{path}, line {number}: {type(record).__name__} where a JSON object is expected")
             records.append(record)
     return records
+
+
+class JsonLinesTail:
+    """The objects of a JSON-lines file that another process appends to. It need not exist yet."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = 0
+
+    def new(self) -> list[dict[str, Any]]:
+        """The objects of the lines that were completed since the last call; a half-written last line waits."""
+        if not self._path.exists():
+            return []
+        with self._path.open("rb") as file:
+            file.seek(self._read)
+            lines = [line for line in file if line.endswith(b"\n")]
+        self._read += sum(map(len, lines))
+        return [json.loads(line) for line in lines]

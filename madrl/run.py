@@ -43,16 +43,13 @@ import yaml
 import madrl
 from madrl.errors import MadrlError
 from madrl.files import waited_for
+from madrl.process import PATIENCE_S, end_with_parent, told_to_stop
 from madrl.recipe import BASE, WARM_START, Recipe, base_model
 from madrl.run_folder import RunFolder
-from madrl.signals import end_with_parent, told_to_stop
 
 CHECKOUT = Path(madrl.__file__).parents[1]
 
 DATA_SCRIPTS = {"gsm8k": "gsm8k", "math": "hendrycks_math", "code_contests": "code_contests"}
-
-PATIENCE_S = 30.0
-"""How long a stage that was told to stop may take to end; veRL is given 20 s of them."""
 
 SANDBOX_START_S = 900.0
 """How long a sandbox may take to prove its toolchains on a busy machine."""

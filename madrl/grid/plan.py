@@ -20,7 +20,7 @@ from madrl.files import locked, replacing
 from madrl.grid.cells import SEEDS, Cell, warm_start_cell
 from madrl.progress import progress
 from madrl.recipe import BASE, CONFIG_DIR, NOT_DECIDING, Recipe
-from madrl.tasks import TASKS, load_task
+from madrl.tasks import TASKS
 
 GRID = "grid"
 """The folder in OUT where the grid keeps its own files."""
@@ -126,8 +126,7 @@ def make_plan(plan: Plan, cells: Sequence[Cell], compose: Compose | None = None)
         missing = {key: recipes[cell] for cell, key in keys.items() if key not in known}
         with progress("resolving configs", len(missing)) as advance:
             for key, recipe in missing.items():
-                config = (compose or composed)(placeless(recipe))
-                known[key] = config_hash(config), config.get("trainer", {}).get("total_training_steps")
+                known[key] = config_facts((compose or composed)(placeless(recipe)), recipe)
                 write_json(file, known)
                 advance(1)
         plan = replace(plan, cells={cell: Resolved(key, *known[key]) for cell, key in keys.items()})
@@ -157,7 +156,7 @@ def placeless(recipe: Recipe) -> Recipe:
 
 def key_of(recipe: Recipe) -> str:
     """The hash of what the recipe's resolved config follows from."""
-    files = [version("verl"), *_config_files(), repr(load_task(recipe.task))]
+    files = [version("verl"), *_config_files(), repr(recipe.record)]
     return hash_of([*files, *placeless(recipe).hydra_overrides()])
 
 
@@ -166,16 +165,19 @@ def _config_files() -> list[str]:
     return [path.read_text(encoding="utf-8") for path in sorted(CONFIG_DIR.rglob("*.yaml"))]
 
 
-def config_hash(config: Mapping[str, Any]) -> str:
-    """The hash of a resolved config without NOT_DECIDING."""
-    plain: dict[str, Any] = json.loads(json.dumps(config))
+def config_facts(config: Mapping[str, Any], recipe: Recipe) -> tuple[str, int | None]:
+    """The hash of a resolved config, without NOT_DECIDING and the place of a task of one's own; and its steps."""
+    text = json.dumps(config)
+    if recipe.record.file:
+        text = text.replace(recipe.record.spec, "TASK").replace(str(recipe.data), "DATA")
+    plain: dict[str, Any] = json.loads(text)
     for path in NOT_DECIDING:
         *nodes, last = path.split(".")
         node = plain
         for name in nodes:
             node = node.get(name, {})
         node.pop(last, None)
-    return hash_of(plain)
+    return hash_of(plain), config.get("trainer", {}).get("total_training_steps")
 
 
 def models_of(options: Sequence[str], own_tasks: Iterable[str] = ()) -> dict[str, str]:

@@ -14,7 +14,6 @@ from importlib.metadata import version
 
 from madrl.recipe import Recipe
 from madrl.source import digest, imported_by, plugin_modules
-from madrl.tasks import load_task
 
 OF_A_RUN = (
     "madrl.sampling.holdout",
@@ -66,7 +65,6 @@ def code_hash(roots: tuple[str, ...], plugins: tuple[str, ...] = ()) -> str:
 
 def plugins_of(recipe: Recipe) -> tuple[str, ...]:
     """The modules of the user's own classifier, verifier and naming in ``recipe``."""
-    task = load_task(recipe.task)
-    specs = {f"madrl.{name}": getattr(task, name) for name in ("classifier", "verifier", "naming")}
+    specs = {f"madrl.{name}": getattr(recipe.record, name) for name in ("classifier", "verifier", "naming")}
     specs |= {key: value for key, _, value in (o.lstrip("+").partition("=") for o in recipe.overrides) if key in specs}
     return tuple(sorted({spec.partition(":")[0] for spec in specs.values() if spec and ":" in spec}))

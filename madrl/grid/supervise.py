@@ -21,9 +21,9 @@ from madrl.errors import MadrlError
 from madrl.grid.identity import changes, parts_of
 from madrl.grid.ledger import CellState, Ledger
 from madrl.grid.plan import key_of
+from madrl.process import told_to_stop
 from madrl.recipe import Recipe
 from madrl.run import run as run_recipe
-from madrl.signals import told_to_stop
 
 INTERRUPTED = 75
 """EX_TEMPFAIL: the cell goes on when it is started again."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from madrl.errors import MadrlError
-from madrl.trainer.process import CPU_ENVIRONMENT, LOG_TAIL_LINES, WORKER_ENVIRONMENT, last_error
+from madrl.process import CPU_ENVIRONMENT, LOG_TAIL_LINES, WORKER_ENVIRONMENT, last_error
 
 Tag = TypeVar("Tag")
 

@@ -12,6 +12,7 @@ from madrl.errors import MadrlError
 from madrl.evaluation.score import run_settings
 from madrl.files import locked
 from madrl.grading.verifiers import COMPUTE_SCORE
+from madrl.process import all_gpus
 from madrl.run_folder import RunFolder
 from madrl.sampling.engine import visible_devices
 from madrl.sampling.generate import Done, Sampling, generate_file
@@ -19,7 +20,6 @@ from madrl.sampling.grading import GraderSpec
 from madrl.sampling.trained_model import trained_model
 from madrl.settings import Settings
 from madrl.trainer.cluster import on_gpu_node
-from madrl.trainer.process import all_gpus
 
 
 def sample_holdout(root: str) -> Done:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from madrl.errors import MadrlError
 from madrl.grading.programs.program import URLS_VARIABLE
-from madrl.trainer.process import WORKER_ENVIRONMENT
+from madrl.process import WORKER_ENVIRONMENT
 
 FORWARDED = ("PYTHONPATH", URLS_VARIABLE)
 """Variables of ours that every Ray worker gets, also on a cluster that runs already. No secrets: veRL logs them."""

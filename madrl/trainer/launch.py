@@ -12,7 +12,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,17 +21,16 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 import madrl
+from madrl.alarms import read_events, stretches
 from madrl.errors import MadrlError
 from madrl.files import locked, replacing, waited_for
 from madrl.grading.verifiers import check_ready
+from madrl.process import OWN_RAY_LOCK, hydra_value, run_logged
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
-from madrl.settings import Settings
-from madrl.trainer.alarm_messages import AlarmMessages
 from madrl.trainer.cluster import check_alone, forwarded
 from madrl.trainer.compose import compose
-from madrl.trainer.process import OWN_RAY_LOCK, hydra_value, run_logged
-from madrl.trainer.progress import Messages, progress_of
+from madrl.trainer.progress import progress_of
 from madrl.trainer.prompt_lengths import check_prompt_lengths
 
 RESUMABLE = (
@@ -71,7 +70,8 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
         if run.checkpoint_step() < total:
             with _attempt(run, facts, overrides) as number:
                 metrics = run.attempt_metrics(number)
-                with progress_of(metrics, total, _messages(run, config)) as show:
+                began = run.checkpoint_step()
+                with progress_of(metrics, total, began, _notices(run, began)) as show:
                     _run_verl(run, config, [], {"VERL_FILE_LOGGER_PATH": str(metrics)}, show)
                 reached = last_step(metrics)
                 if reached < total:
@@ -84,25 +84,26 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
                 _validate(run, config, config.data.val_files, run.validation)
 
 
-def _messages(run: RunFolder, config: DictConfig) -> Messages:
-    """What is said beside the progress of the attempt that starts: its launch check and its alarms."""
-    alarms = _alarm_messages(run, config)
+def _notices(run: RunFolder, began: int) -> Callable[[int], list[str]]:
+    """What is said beside the progress of an attempt whose first step comes after ``began``, given the step that was
+    logged: the launch check, the alarms that were on before, since the reader is a new one, and what they do from then
+    on."""
+    told = began
 
-    def messages(step: int, metrics: Mapping[str, float]) -> list[str]:
-        launch = (
-            run.launch_check.read_text(encoding="utf-8").splitlines() if step == 1 and run.launch_check.exists() else []
-        )
-        return [*launch, *alarms(step, metrics)]
+    def notices(step: int) -> list[str]:
+        nonlocal told
+        if step <= told:
+            return []
+        events = read_events(run.alarms)
+        found = [event for event in events if told < event.step <= step]
+        if told == began:
+            before = stretches(event for event in events if event.step <= began)
+            found = [stretch.raised for stretch in before if stretch.cleared is None] + found
+        told = step
+        said = step == 1 and run.launch_check.exists()
+        return [*(run.launch_check.read_text(encoding="utf-8").splitlines() if said else []), *map(str, found)]
 
-    return messages
-
-
-def _alarm_messages(run: RunFolder, config: DictConfig) -> AlarmMessages:
-    """The alarms of the attempt that starts, with what the run's earlier attempts saw."""
-    settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
-    messages = AlarmMessages(settings, config.data.train_batch_size, config.actor_rollout_ref.rollout.n)
-    messages.health.replay(run.history(), before=run.checkpoint_step() + 1)
-    return messages
+    return notices
 
 
 def _validate(run: RunFolder, config: DictConfig, files: Any, folder: Path) -> None:

@@ -16,8 +16,8 @@ from verl.utils.import_utils import load_class_from_fqn, load_extern_object
 
 from madrl.errors import MadrlError
 from madrl.grading.choice import choice_ground_truth
+from madrl.process import CPU_ENVIRONMENT
 from madrl.trainer.compose import compose
-from madrl.trainer.process import CPU_ENVIRONMENT
 
 OPTIONS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
 

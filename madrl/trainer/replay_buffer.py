@@ -9,7 +9,7 @@ a filter on equal rewards leaves, none has collapsed.
 
 veRL puts nothing of ``reward_extra_info`` into the training metrics; what ``sample`` returns beside the batch is the
 one way in. The same records are written to ``RUN/scores/<step>.jsonl``, by the names of ``madrl.records``. The alarms
-(``madrl.alarms``) are metrics from here, and text beside the progress bar.
+(``madrl.alarms``) are computed here: they become metrics, and lines of ``RUN/alarms.jsonl``.
 """
 
 import json
@@ -161,11 +161,11 @@ class MadReplayBuffer(ReplayBuffer):
         return KVBatchMeta(partition_id=partition_id, keys=list(tags), tags=list(tags.values()))
 
     def _alarms(self, step: int, prompts: int, metrics: dict[str, Any]) -> dict[str, float]:
-        """The step's ``mad/alarm/`` metrics; the first step of an attempt looks up what the earlier attempts saw."""
+        """The step's ``mad/alarm/`` metrics. The first step of an attempt takes in what the earlier attempts saw."""
         if self.health is None:
             self.health = RunHealth(self.settings, prompts, self.group_size["train"])
-            self.health.replay(self.run.history(), before=step)
-        self.health.update(step, metrics)
+            self.health.resume(self.run.history(), step, self.run.alarms)
+        self.health.record(step, metrics, self.run.alarms)
         return self.health.metrics()
 
     def _records(self, batch: KVBatchMeta) -> list[dict[str, Any]]:

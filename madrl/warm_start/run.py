@@ -23,11 +23,11 @@ from madrl.errors import MadrlError
 from madrl.files import locked, replacing
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import load_verifier
+from madrl.process import all_gpus
 from madrl.prompts import load_naming
 from madrl.sampling.engine import visible_devices
 from madrl.sampling.generate import Sampling, generate_file
 from madrl.sampling.requests import read_rows
-from madrl.trainer.process import all_gpus
 from madrl.warm_start.config import WarmStart, compose
 from madrl.warm_start.sampling import balanced, sample, write_examples
 from madrl.warm_start.selection import Coverage, choose, coverage_of, read_selection, write_selection

@@ -1,6 +1,11 @@
-"""Running veRL's entry points as they are: a child process with its output in a log, ended cleanly whatever happens."""
+"""Child processes: veRL's entry points with their output in a log, ended cleanly whatever happens; the environment that
+they need; and the signals that tell a process to stop, noted in place of their effect or passed on when a parent dies.
+
+Nothing here imports veRL, Ray or vLLM, so that everything which starts them can import it.
+"""
 
 import contextlib
+import ctypes
 import os
 import re
 import signal
@@ -9,13 +14,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import psutil
 
 from madrl.errors import MadrlError
 from madrl.files import waited_for
-from madrl.signals import told_to_stop
 
 CPU_ENVIRONMENT = {
     # veRL's plug-in variables: our platform, for a trainer that was written for "cuda".
@@ -59,8 +64,15 @@ OWN_RAY_LOCK = Path(f"/tmp/madrl-own-ray-{os.getuid()}.lock")
 which are in /tmp whatever TMPDIR says."""
 
 POLL_S = 0.5
-PATIENCE_S = 20
 LOG_TAIL_LINES = 25
+
+PATIENCE_S = 30.0
+"""How long a child that was told to stop may take to end before it is killed."""
+
+VERL_PATIENCE_S = 20.0
+"""The same for veRL, which ends within the patience of whoever started the process that runs it."""
+
+_PR_SET_PDEATHSIG = 1
 
 EXCEPTION = re.compile(r"\b\w*(?:Error|Exception)\b")
 OWN_ERROR = f"{MadrlError.__module__}.{MadrlError.__qualname__}: "
@@ -143,7 +155,7 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
     if child.poll() is None:
         _signal_group(child, signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(PATIENCE_S)
+            child.wait(VERL_PATIENCE_S)
     _signal_group(child, signal.SIGKILL)
     child.wait()
 
@@ -151,3 +163,37 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
 def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, number)
+
+
+@contextlib.contextmanager
+def told_to_stop(*numbers: signal.Signals) -> Iterator[list[signal.Signals]]:
+    """Yields a list that gains each of these signals as it comes. For the main thread only."""
+    told: list[signal.Signals] = []
+
+    def tell(number: int, frame: FrameType | None) -> None:
+        told.append(signal.Signals(number))
+
+    before = {number: signal.signal(number, tell) for number in numbers}
+    try:
+        yield told
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def end_with_parent(by: signal.Signals = signal.SIGTERM) -> Callable[[], None]:
+    """A ``preexec_fn`` for Popen: the child gets the signal ``by`` when this process dies, however it dies (Linux).
+
+    A child whose parent was dead before it asked for that ends at once.
+    """
+    parent = os.getpid()
+    libc: Any = ctypes.CDLL(None, use_errno=True)
+
+    def ask() -> None:
+        if by != signal.SIGKILL:
+            signal.signal(by, signal.SIG_DFL)  # our handler would only note it, and the exec forgets the handler
+        libc.prctl(_PR_SET_PDEATHSIG, by, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask
