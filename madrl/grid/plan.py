@@ -49,7 +49,7 @@ class Plan:
     profile: str = "gpu"
     models: Mapping[str, str] = field(default_factory=dict)
     """Task -> the model that its runs start from, in place of the profile's."""
-    overrides: Sequence[str] = ()
+    overrides: list[str] = field(default_factory=list)
     """Hydra overrides for every cell."""
     own_tasks: Mapping[str, str] = field(default_factory=dict)
     """The name of a task of one's own -> its YAML file."""
