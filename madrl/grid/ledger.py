@@ -83,7 +83,8 @@ class Ledger:
 
     def record(self, event: str, **facts: Any) -> None:
         """Append one event."""
-        line = json.dumps({"event": event, "at": now(), "host": platform.node(), **facts}) + "\n"
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"event": event, "at": at, "host": platform.node(), **facts}) + "\n"
         self.root.mkdir(parents=True, exist_ok=True)
         with self.events.open("a+b", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
@@ -200,22 +201,9 @@ def _attempts(events: list[dict[str, Any]]) -> int:
 
 
 def _seconds(events: list[dict[str, Any]], state: CellState) -> float:
-    """The time from each start to its end. A kill has no end: what it cost is not known and not counted. The result is
-    never below 0, also when the clocks of two machines differ."""
-    seconds = 0.0
-    started: datetime | None = None
-    for event in events:
-        at = datetime.fromisoformat(event["at"])
-        if event["event"] == "started":
-            started = at
-        elif started is not None:
-            seconds += (at - started).total_seconds()
-            started = None
-    if started is not None and state is CellState.RUNNING:
-        seconds += (datetime.now(UTC) - started).total_seconds()
-    return max(0.0, seconds)
-
-
-def now() -> str:
-    """The time in the form in which events have it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    """The seconds of the attempts that ended, and those since the start of one that runs. What an attempt cost that was
+    killed is not known and not counted."""
+    seconds: float = sum(event.get("seconds", 0.0) for event in events)
+    if state is CellState.RUNNING and (starts := [event["at"] for event in events if event["event"] == "started"]):
+        seconds += max(0.0, (datetime.now(UTC) - datetime.fromisoformat(starts[-1])).total_seconds())
+    return seconds

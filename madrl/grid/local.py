@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from madrl.errors import MadrlError
 from madrl.files import locked, waited_for
@@ -28,11 +28,6 @@ CLAIM_S = 300.0
 
 SUPERVISOR = ("-m", "madrl.grid.supervise")
 """What the interpreter is given to run one cell, before OUT and the cell's name."""
-
-
-def supervisor_command(out: Path, supervisor: Sequence[str] = SUPERVISOR) -> list[str]:
-    """The command that runs one cell, whose name comes last and is not in it."""
-    return [sys.executable, *supervisor, str(out)]
 
 
 def prepare(plan: Plan, tasks: Sequence[str]) -> None:
@@ -64,7 +59,7 @@ def run(plan: Plan, identities: Sequence[Identity], slots: int, supervisor: Sequ
             for name, child in started.items():
                 if child.poll() is not None and name not in reported:
                     reported.add(name)
-                    _report(plan, identities, name, child.returncode)
+                    _report(plan, next(one for one in identities if one.run_name == name), child.returncode)
             standings = standings_of(plan.out, identities)
             waiting = [s for s in standings if s.state is CellState.PLANNED and s.run_name not in started]
             elsewhere = any(s.state is CellState.RUNNING for s in standings)
@@ -81,7 +76,13 @@ def run(plan: Plan, identities: Sequence[Identity], slots: int, supervisor: Sequ
         if told:
             _interrupt(list(started.values()))
             raise SystemExit(128 + told[0])
-    _check_end(standings_of(plan.out, identities))
+    states = Counter(standing.state for standing in standings_of(plan.out, identities))
+    if set(states) - {CellState.DONE}:
+        counts = ", ".join(f"{states[state]} {state}" for state in CellState if states[state])
+        raise MadrlError(
+            f"not every cell is done: {counts}; madrl grid status says why, madrl grid retry runs one again"
+        )
+    _say(f"all {len(identities)} cells are done")
 
 
 def start(
@@ -95,12 +96,14 @@ def start(
         except MadrlError:
             return None
         ledger = Ledger(plan.out, standing.run_name)
-        if len(running(plan)) >= slots or standing_of(plan.out, standing.identity).state is not CellState.PLANNED:
+        # Whoever started the others.
+        running = sum(Ledger(plan.out, lock.parent.name).is_held() for lock in (plan.folder / "cells").glob("*/lock"))
+        if running >= slots or standing_of(plan.out, standing.identity).state is not CellState.PLANNED:
             return None
         ledger.describe(plan, standing.identity)
         with ledger.log.open("ab") as log:
             child = subprocess.Popen(
-                [*supervisor_command(plan.out, supervisor), standing.run_name],
+                [sys.executable, *supervisor, str(plan.out), standing.run_name],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -112,31 +115,13 @@ def start(
         return child
 
 
-def running(plan: Plan) -> list[str]:
-    """The cells of the folder that run now, whoever started them."""
-    folders = (plan.folder / "cells").glob("*/lock")
-    return [path.parent.name for path in folders if Ledger(plan.out, path.parent.name).is_held()]
-
-
-def _report(plan: Plan, identities: Sequence[Identity], name: str, exit_code: int) -> None:
-    standing = standing_of(plan.out, next(identity for identity in identities if identity.run_name == name))
-    # An older note, say of an interruption, is not the reason of a cell that was not run.
-    note = (
-        last_line(Ledger(plan.out, name).log)
-        if exit_code == NOT_RUN and standing.state is not CellState.FAILED
-        else standing.note
-    )
+def _report(plan: Plan, identity: Identity, exit_code: int) -> None:
+    standing = standing_of(plan.out, identity)
     word = {CellState.DONE: "done", CellState.FAILED: "FAILED"}.get(standing.state, "left")
-    _say(f"{word:6} {name}  {standing.seconds / 60:.1f} min{f': {note}' if note else ''}")
-
-
-def _check_end(standings: Sequence[Standing]) -> None:
-    left = [s for s in standings if s.state is not CellState.DONE]
-    if not left:
-        _say(f"all {len(standings)} cells are done")
-        return
-    counts = ", ".join(f"{n} {state}" for state in CellState if (n := sum(s.state is state for s in standings)))
-    raise MadrlError(f"not every cell is done: {counts}; madrl grid status says why, madrl grid retry runs one again")
+    # An older note, say of an interruption, is not the reason of a cell that was not run.
+    not_run = word == "left" and exit_code == NOT_RUN
+    note = last_line(Ledger(plan.out, standing.run_name).log) if not_run else standing.note
+    _say(f"{word:6} {standing.run_name}  {standing.seconds / 60:.1f} min{f': {note}' if note else ''}")
 
 
 def _interrupt(started: Sequence["subprocess.Popen[bytes]"]) -> None:

@@ -10,13 +10,14 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from madrl.errors import MadrlError
 from madrl.files import replacing
 from madrl.grid.ledger import CellState, Ledger, Standing
-from madrl.grid.local import SUPERVISOR, supervisor_command
+from madrl.grid.local import SUPERVISOR
 from madrl.grid.plan import Plan
 from madrl.run import CHECKOUT
 
@@ -112,6 +113,6 @@ cells=(
 )
 cell=${{cells[$SLURM_ARRAY_TASK_ID]}}
 cd {shlex.quote(str(CHECKOUT))}
-exec {shlex.join(supervisor_command(plan.out, supervisor))} "$cell" \\
+exec {shlex.join([sys.executable, *supervisor, str(plan.out)])} "$cell" \\
   >>{shlex.quote(str(plan.folder / "cells"))}/"$cell"/recipe.log 2>&1
 """

@@ -13,6 +13,7 @@ Exit codes: the recipe's own; 75 when it was interrupted; 2 when it was not run.
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -68,7 +69,7 @@ def with_environment(recipe: Recipe, variables: Mapping[str, str] = os.environ) 
 
 def _run(ledger: Ledger, recipe: Recipe, run: Callable[[Recipe], None]) -> int:
     offset = ledger.log.stat().st_size if ledger.log.exists() else 0
-    code, reason = 0, ""
+    code, reason, begun = 0, "", time.monotonic()
     ledger.record("started", pid=os.getpid())
     try:
         run(recipe)
@@ -79,10 +80,11 @@ def _run(ledger: Ledger, recipe: Recipe, run: Callable[[Recipe], None]) -> int:
         code, reason = 2, f"{'' if isinstance(error, MadrlError) else f'{type(error).__name__}: '}{error}"
         print(f"madrl: error: {reason}", file=sys.stderr, flush=True)
     with told_to_stop(signal.SIGTERM, signal.SIGINT):  # or one that comes now would take the end for a kill
+        seconds = round(time.monotonic() - begun, 1)
         if code - 128 in KILLS:
-            ledger.record("interrupted", reason=f"interrupted by {signal.Signals(code - 128).name}")
+            ledger.record("interrupted", seconds=seconds, reason=f"interrupted by {signal.Signals(code - 128).name}")
             return INTERRUPTED
-        ledger.record("ended", exit=code, reason=reason[:REASON_CHARACTERS] or f"exit code {code}")
+        ledger.record("ended", exit=code, seconds=seconds, reason=reason[:REASON_CHARACTERS] or f"exit code {code}")
         return code
 
 

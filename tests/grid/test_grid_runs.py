@@ -396,11 +396,15 @@ def test_a_cell_of_which_a_process_lives_is_running_whatever_came_last(grid: Gri
     assert grid.states() == [CellState.PLANNED]
 
 
-def test_a_clock_that_is_behind_takes_no_time_back(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_s_time_is_that_of_its_attempts_that_ended_and_of_the_one_that_runs(grid: Grid) -> None:
     ledger = started(grid)
-    monkeypatch.setattr("madrl.grid.ledger.now", lambda: "2000-01-01T00:00:00.000+00:00")
-    ledger.record("ended", exit=0, reason="")
-    assert grid.standings()[0].seconds == 0
+    ledger.record("interrupted", reason="interrupted by SIGKILL", seconds=60.0)
+    ledger.record("started", pid=0)
+    assert grid.standings()[0].seconds == 60.0, "a kill's cost is not known"
+    with ledger.held():
+        assert 60.0 < grid.standings()[0].seconds < 60.0 + DEADLINE_S
+    ledger.record("ended", exit=0, reason="", seconds=5.0)
+    assert grid.standings()[0].seconds == 65.0
 
 
 def test_the_end_of_a_cell_is_written_down_before_signals_count_again(
