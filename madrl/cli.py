@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
 from madrl import __version__
 from madrl.errors import MadrlError
+from madrl.tasks import make_importable
 
 if TYPE_CHECKING:
     from madrl.grading.grade_file import Graded
@@ -305,9 +306,9 @@ def _report(args: argparse.Namespace) -> None:
 
 
 def _miniature_options(parser: argparse.ArgumentParser) -> None:
-    from madrl.miniature.tasks import MINIATURES
+    from madrl.tasks import TASKS
 
-    parser.add_argument("--task", required=True, help=", ".join(MINIATURES))
+    parser.add_argument("--task", required=True, help=f"{', '.join(TASKS)}, or the YAML file of your own")
     parser.add_argument("--data", metavar="DIR", required=True, help="what data_prep wrote")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="gets the model as DIR/model")
     parser.add_argument("--seed", type=int, default=42, help="of the initial weights and the examples (%(default)s)")
@@ -320,9 +321,10 @@ def _miniature_options(parser: argparse.ArgumentParser) -> None:
 def _miniature(args: argparse.Namespace) -> None:
     from madrl.miniature.build import build
     from madrl.miniature.tasks import skew_of
+    from madrl.tasks import load_task
 
     skew = None if args.skew is None else skew_of(args.skew)
-    print(build(args.task, Path(args.data), Path(args.output), args.seed, args.base, skew))
+    print(build(load_task(args.task), Path(args.data), Path(args.output), args.seed, args.base, skew))
 
 
 def _generate_options(parser: argparse.ArgumentParser) -> None:
@@ -501,7 +503,7 @@ COMMANDS: dict[str, Command] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; ``argv`` defaults to the process's own arguments."""
-    _find_plugins_in(str(Path.cwd()))
+    make_importable(Path.cwd())
     try:
         _dispatch(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
@@ -532,15 +534,6 @@ def _let_go_of_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _find_plugins_in(folder: str) -> None:
-    """As under ``python -m``: a user's pkg.module:name may lie in the current folder, for us and for what we start."""
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if folder not in paths:
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*paths, folder]))
-    if folder not in sys.path:
-        sys.path.append(folder)
 
 
 def _dispatch(argv: list[str]) -> None:

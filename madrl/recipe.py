@@ -182,12 +182,16 @@ class Recipe:
         return self.record.has_warm_start and not (self.is_warm_start or self.model or self.profile == "tiny")
 
     @property
+    def takes_base(self) -> bool:
+        """Whether it starts from the model before any warm start."""
+        return self.is_warm_start or self.model == BASE
+
+    @property
     def miniature(self) -> Path | None:
         """The folder of the miniature model that the recipe builds to start from; None when it builds none."""
         if self.profile != "tiny" or self.model not in ("", BASE):
             return None
-        base = self.is_warm_start or self.model == BASE
-        return self.out / "models" / (f"{self.record.name}_base" if base else self.record.name)
+        return self.out / "models" / (f"{self.record.name}_base" if self.takes_base else self.record.name)
 
     @property
     def initial_model(self) -> str:

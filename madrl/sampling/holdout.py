@@ -19,6 +19,7 @@ from madrl.sampling.generate import Done, Sampling, generate_file
 from madrl.sampling.grading import GraderSpec
 from madrl.sampling.trained_model import trained_model
 from madrl.settings import Settings
+from madrl.tasks import make_importable
 from madrl.trainer.cluster import on_gpu_node
 
 
@@ -41,7 +42,10 @@ def _opened(root: str) -> tuple[RunFolder, Settings, Any]:
     from omegaconf import OmegaConf
 
     run = RunFolder(Path(root).absolute())
-    return run, run_settings(run), OmegaConf.load(run.config)
+    config = OmegaConf.load(run.config)
+    if config.paths.get("task"):
+        make_importable(Path(config.paths.task).parent)
+    return run, run_settings(run), config
 
 
 def _sample_here(root: str) -> Done:
