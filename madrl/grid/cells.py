@@ -19,7 +19,7 @@ FORMS: dict[str, dict[str, str]] = {
     "add70": {"form": "additive", "alpha": "0.7"},
     "add55": {"form": "additive", "alpha": "0.55"},
     "rlvr": {"form": "rlvr", "target": "uniform", "divergence": "rkl"},
-    "alone": {},
+    "alone": {"form": "additive", "alpha": "0.0"},
     WARM_START: {},
 }
 """The paper's name of a reward's form -> the fields of ``Recipe`` that it sets.

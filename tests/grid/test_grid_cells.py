@@ -103,7 +103,7 @@ def test_a_cell_s_recipe_has_its_fields_and_the_plan_s(tmp_path: Path) -> None:
     # As in recipes/math_rlvr.sh.
     rlvr = plan.recipe(Cell("math", "rlvr", None, None, 42))
     assert (rlvr.target, rlvr.divergence, rlvr.form) == ("uniform", "rkl", "rlvr")
-    assert plan.recipe(Cell("synthetic_open", "alone", "peak", "l2", 42)).form == ""
+    assert plan.recipe(Cell("synthetic_open", "alone", "peak", "l2", 42)).alpha == "0.0"
 
 
 def test_the_recipe_that_is_resolved_is_the_cell_s_but_for_its_place_and_seed(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_the_warm_start_is_one_cell_that_the_others_wait_for(stack: Path, capsys
     assert "4 cells: 1 planned  3 waiting" in said
     assert main(["grid", "run", "-n", "4", "seed=123,200", "-o", str(out)]) == 0
     made = calls(stack)
-    assert made[0].startswith("warm-start task=math profile=gpu seed=42 ")
+    assert made[0].startswith("warm-start task='math' profile=gpu seed=42 ")
     (start,) = out.glob("math_warm_start_seed42_gpu-*")
     trains = [call for call in made if call.startswith("train ")]
     assert len(trains) == 2
