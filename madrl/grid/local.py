@@ -4,7 +4,6 @@ The slots are the folder's, not the process's: cells that an earlier grid left r
 take theirs. A cell is started at most once by one call, so that one that fails or is refused does not loop.
 """
 
-import contextlib
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from madrl.errors import MadrlError
-from madrl.files import locked, waited_for
+from madrl.files import waited_for
 from madrl.grid.identity import Identity
 from madrl.grid.ledger import CellState, Ledger, Standing, standing_of, standings_of
 from madrl.grid.plan import Plan
@@ -89,12 +88,8 @@ def start(
     plan: Plan, standing: Standing, slots: int, supervisor: Sequence[str] = SUPERVISOR
 ) -> "subprocess.Popen[bytes] | None":
     """Start the cell if a slot is free and nobody else has started it; None otherwise."""
-    with contextlib.ExitStack() as starting:
-        try:
-            # One at a time among all grids of the folder, or two would take the same slot.
-            starting.enter_context(locked(plan.folder / "starting", "busy"))
-        except MadrlError:
-            return None
+    # One at a time among all grids of the folder, or two would take the same slot.
+    with waited_for(plan.folder / "starting"):
         ledger = Ledger(plan.out, standing.run_name)
         # Whoever started the others.
         running = sum(Ledger(plan.out, lock.parent.name).is_held() for lock in (plan.folder / "cells").glob("*/lock"))

@@ -45,10 +45,8 @@ Row = dict[str, Any]
 
 
 def row_of(out: Path, standing: Standing) -> Row:
-    """What is known of one cell, as a JSON object.
-
-    ``jsd``, ``floor`` and ``pass@1`` are the holdout's at the last step, or what was evaluated last without one. null
-    is what does not exist, such as the JSD of responses that are all in no category."""
+    """What is known of one cell, as a JSON object. ``jsd``, ``floor`` and ``pass@1`` are the holdout's at the last step,
+    or those of the last evaluation without one; null is what does not exist."""
     run, steps = RunFolder(out / standing.run_name), standing.identity.steps
     reached = steps if standing.state is CellState.DONE else _reached(run) if standing.attempts else None
     outcome = _outcome(run) if standing.attempts else {}
@@ -103,9 +101,7 @@ def view_of(plan: Plan, standings: Sequence[Standing], width: int) -> list[Rende
     standings = sorted(standings, key=lambda s: order.index(s.state))
     rows = [row_of(plan.out, standing) for standing in standings]
     differing = [field for field in Cell._fields if len({row[field] for row in rows}) > 1] or ["seed"]
-    shared = [
-        f"{field}={rows[0][field]}" for field in Cell._fields if field not in differing and rows and rows[0][field]
-    ]
+    shared = [f"{field}={rows[0][field]}" for field in Cell._fields if field not in differing and rows[0][field]]
     reasons = defaultdict(list)
     for standing in standings:
         if standing.note:

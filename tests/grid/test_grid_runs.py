@@ -236,9 +236,15 @@ def test_two_grids_of_one_folder_run_no_cell_twice_and_share_the_slots(
 def test_a_cell_is_not_started_while_another_grid_starts_one(grid: Grid) -> None:
     grid.plan(*THREE_CELLS, "seed=42")
     plan, (standing,) = load_plan(grid.out), grid.standings()
+    begun: list[Any] = []
+    starting = threading.Thread(target=lambda: begun.append(start(plan, standing, 1, stub_grid.SUPERVISOR)))
     with locked(plan.folder / "starting", "busy"):
-        assert start(plan, standing, 1, stub_grid.SUPERVISOR) is None
-    assert grid.trace(standing) == []
+        starting.start()
+        time.sleep(0.5)
+        assert begun == []
+        assert not grid.ledger(standing).facts.exists()
+    starting.join()
+    assert begun[0].wait() == 0
 
 
 @pytest.mark.parametrize(
