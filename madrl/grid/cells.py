@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
+from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
 from madrl.recipe import WARM_START, WARM_START_SEED
+from madrl.targets import TARGETS
 from madrl.tasks import TASKS
 
 SEEDS = (42, 123, 200)
-TARGETS = ("uniform", "peak")
-DIVERGENCES = ("l2", "fkl", "rkl", "jsd")
 
 FORMS: dict[str, dict[str, str]] = {
     "gated": {"form": "gated"},
@@ -18,13 +18,13 @@ FORMS: dict[str, dict[str, str]] = {
     "add80": {"form": "additive", "alpha": "0.8"},
     "add70": {"form": "additive", "alpha": "0.7"},
     "add55": {"form": "additive", "alpha": "0.55"},
-    "rlvr": {"form": "rlvr", "target": "uniform", "divergence": "rkl"},
+    "rlvr": {"form": "rlvr"},
     "alone": {"form": "additive", "alpha": "0.0"},
     WARM_START: {},
 }
 """The paper's name of a reward's form -> the fields of ``Recipe`` that it sets.
 
-``rlvr`` is correctness alone: it has no divergence, and its fit is measured against the uniform target. ``alone`` is
+``rlvr`` is correctness alone: its fit is measured against the uniform target. ``alone`` is
 the divergence alone, the SYNTHETIC tasks' own form. The warm start trains towards no reward: it makes the model that a
 task's runs start from."""
 
@@ -55,10 +55,10 @@ class Cell(NamedTuple):
     def is_warm_start(self) -> bool:
         return self.form == WARM_START
 
-    def recipe_fields(self) -> dict[str, str]:
-        """The fields of ``Recipe`` that make this cell's reward; empty for a warm start."""
-        aim = {"target": self.target, "divergence": self.divergence} if self.target and self.divergence else {}
-        return {**FORMS[self.form], **aim}
+    def reward(self) -> dict[str, str]:
+        """The fields of ``Recipe`` that make this cell's reward; a warm start has those of a recipe that waits for it."""
+        aim = {"target": self.target or "uniform", "divergence": self.divergence or "rkl"}
+        return aim | FORMS[self.form]
 
 
 Filters = Mapping[str, Sequence[str]]
@@ -94,7 +94,8 @@ def sweep(filters: Filters | None = None, own_tasks: Collection[str] = ()) -> li
         if task in own_tasks and "alone" in filters.get("form", ()):
             forms = (*forms, "alone")
         for form, aim, seed in product(forms, product(TARGETS, DIVERGENCES), dict.fromkeys(map(int, seeds))):
-            cells.append(Cell(task, form, *((None, None) if form == "rlvr" else aim), seed))
+            target, divergence = (None, None) if form == "rlvr" else aim
+            cells.append(Cell(task, form, target, divergence, seed))
     return select(dict.fromkeys(cells), filters)
 
 

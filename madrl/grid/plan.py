@@ -65,11 +65,15 @@ class Plan:
 
     def recipe(self, cell: Cell) -> Recipe:
         """The recipe of ``cell``; the model that it starts from is empty where it is the profile's or a warm start."""
+        reward = cell.reward()
         recipe = Recipe(
             self.own_tasks.get(cell.task, cell.task),
-            **({"target": "uniform", "divergence": "rkl"} if cell.is_warm_start else cell.recipe_fields()),
-            profile=self.profile,
-            seed=cell.seed,
+            reward["target"],
+            reward["divergence"],
+            self.profile,
+            cell.seed,
+            reward.get("form", ""),
+            reward.get("alpha", ""),
             model=self.models.get(cell.task, ""),
             out=self.out,
             overrides=tuple(self.overrides),

@@ -45,8 +45,8 @@ Row = dict[str, Any]
 
 
 def row_of(out: Path, standing: Standing) -> Row:
-    """What is known of one cell, as a JSON object. ``jsd``, ``floor`` and ``pass@1`` are the holdout's at the last step,
-    or those of the last evaluation without one; null is what does not exist."""
+    """What is known of one cell, as a JSON object. ``jsd``, ``floor`` and ``pass@1`` are the holdout's at the last
+    step, or those of the last evaluation without one; null is what does not exist."""
     run, steps = RunFolder(out / standing.run_name), standing.identity.steps
     reached = steps if standing.state is CellState.DONE else _reached(run) if standing.attempts else None
     outcome = _outcome(run) if standing.attempts else {}
@@ -116,16 +116,19 @@ def view_of(plan: Plan, standings: Sequence[Standing], width: int) -> list[Rende
 def _table(rows: Sequence[Row], differing: Sequence[str], width: int) -> Table:
     """As many columns as ``width`` has room for: those in which the cells differ are always there."""
     columns = [*differing, "state", "step", "jsd", "floor", "pass@1", "minutes", "attempts", "hash"]
-    for left_out in (None, *DISPENSABLE):
-        columns = [column for column in columns if column != left_out]
-        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-        for column in columns:
-            left = column in (*Cell._fields, "state", "hash")
-            table.add_column(SHORT.get(column, column), justify="left" if left else "right", no_wrap=True)
-        for row in rows:
-            table.add_row(*(_text(row, column) for column in columns))
-        if Console(width=10_000).measure(table).maximum <= width:
-            break
+    left_out, unlimited = iter(DISPENSABLE), Console(width=10_000)
+    while unlimited.measure(table := _drawn(rows, columns)).maximum > width and (column := next(left_out, "")):
+        columns.remove(column)
+    return table
+
+
+def _drawn(rows: Sequence[Row], columns: Sequence[str]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for column in columns:
+        left = column in (*Cell._fields, "state", "hash")
+        table.add_column(SHORT.get(column, column), justify="left" if left else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(_text(row, column) for column in columns))
     return table
 
 

@@ -62,9 +62,13 @@ def supervise(out: Path, run_name: str, run: Callable[[Recipe], None] = run_reci
 
 def with_environment(recipe: Recipe, variables: Mapping[str, str] = os.environ) -> Recipe:
     """``recipe`` with those of ``madrl run``'s variables that say where it runs and not what comes out."""
-    names = {"dataset": "DATASET", "ray_address": "RAY_ADDRESS", "nodes": "NNODES"}
-    found = {field: variables.get(name, "") for field, name in names.items()}
-    return replace(recipe, **found, wandb=bool(variables.get("WANDB")))
+    return replace(
+        recipe,
+        dataset=variables.get("DATASET", ""),
+        ray_address=variables.get("RAY_ADDRESS", ""),
+        nodes=variables.get("NNODES", ""),
+        wandb=bool(variables.get("WANDB")),
+    )
 
 
 def _run(ledger: Ledger, recipe: Recipe, run: Callable[[Recipe], None]) -> int:

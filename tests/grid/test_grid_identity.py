@@ -18,10 +18,11 @@ from madrl.cli import main
 from madrl.errors import MadrlError
 from madrl.files import locked
 from madrl.grid import identity, source
-from madrl.grid.cells import Cell, warm_start_cell
+from madrl.grid.cells import Cell, filters_of, sweep, warm_start_cell
 from madrl.grid.identity import identities
 from madrl.grid.ledger import Ledger
 from madrl.grid.plan import Plan, composed, config_facts, load_plan, make_plan, placeless
+from madrl.grid.supervise import supervise
 from madrl.recipe import Recipe
 from madrl.source import imported_by
 
@@ -65,7 +66,7 @@ def test_another_config_data_code_or_model_gives_another_name(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = [names(plan)[0]]
-    seen.append(names(replace(plan, overrides=("trainer.total_training_steps=2",)))[0])
+    seen.append(names(replace(plan, overrides=["trainer.total_training_steps=2"]))[0])
     model = write_model(tmp_path / "model", b"one")
     seen.append(names(replace(plan, models={"math": model}))[0])
     write_model(tmp_path / "model", b"two")
@@ -119,11 +120,11 @@ def test_a_cell_whose_code_has_changed_since_is_not_run_under_its_old_name(
     ledger = Ledger(plan.out, found.run_name)
     ledger.describe(plan, found)
     with pytest.raises(MadrlError, match="code, model changed since"):
-        stub_grid.supervise.supervise(plan.out, found.run_name, stub_grid.stub)
+        supervise(plan.out, found.run_name, stub_grid.stub)
     facts = ledger.read_facts()
     ledger.facts.write_text(json.dumps({**facts, "config_key": "of another veRL"}))
     with pytest.raises(MadrlError, match="config, code, model changed since"):
-        stub_grid.supervise.supervise(plan.out, found.run_name, stub_grid.stub)
+        supervise(plan.out, found.run_name, stub_grid.stub)
 
 
 def test_configs_are_composed_once_and_again_when_what_they_follow_from_has_changed(plan: Plan) -> None:
@@ -186,7 +187,7 @@ make_plan(Plan(Path(sys.argv[1]), "tiny"), sweep(filters_of(sys.argv[2:])), held
         asked.append(recipe.divergence)
         return stub_grid.compose(recipe)
 
-    make_plan(plan, stub_grid.sweep(stub_grid.filters_of(words)), compose)
+    make_plan(plan, sweep(filters_of(words)), compose)
     assert asked == ["rkl", "jsd"], "l2 and fkl were there already"
 
 

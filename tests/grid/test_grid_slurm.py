@@ -14,6 +14,7 @@ from madrl.grid.identity import identities
 from madrl.grid.ledger import Ledger, Standing, standings_of
 from madrl.grid.plan import Plan, load_plan
 from madrl.grid.slurm import scripts, submit
+from madrl.grid.supervise import supervise
 
 TWO_CELLS = ("task=math", "form=add70", "target=peak", "divergence=rkl", "seed=42,123")
 
@@ -69,7 +70,7 @@ def test_a_cell_that_waits_in_a_queue_stays_what_it_was_when_it_was_submitted(pl
     cell = standings(plan)[0]
     Ledger(plan.out, cell.run_name).describe(plan, cell.identity)
     stub_grid.planned(Plan(plan.out, "tiny", overrides=["trainer.total_training_steps=2"]), *TWO_CELLS)
-    assert stub_grid.supervise.supervise(plan.out, cell.run_name, stub_grid.stub) == 0
+    assert supervise(plan.out, cell.run_name, stub_grid.stub) == 0
     assert (plan.out / cell.run_name / "trace").read_text().startswith("start math hub/mine\n")
 
 

@@ -91,11 +91,11 @@ def test_the_columns_are_those_in_which_the_cells_differ(plan: Plan) -> None:
     for width, missing in ((80, {"hash", "tries"}), (120, set())):
         lines = rendered(plan, cells, width)
         assert all(len(line) <= width for line in lines)
-        heads = next(line for line in lines if "state" in line).split()
-        assert heads[:5] == ["task", "form", "target", "div", "seed"], "whatever else has to go"
-        assert not {*heads} & missing
-        assert {"jsd", "pass@1", "state"} <= {*heads}
-    assert any(line.split()[:5] == ["synthetic_closed", "alone", "peak", "fkl", "200"] for line in lines)
+        columns = next(line for line in lines if "state" in line).split()
+        assert columns[:5] == ["task", "form", "target", "div", "seed"], "whatever else has to go"
+        assert not {*columns} & missing
+        assert {"jsd", "pass@1", "state"} <= {*columns}
+        assert any(line.split()[:5] == ["synthetic_closed", "alone", "peak", "fkl", "200"] for line in lines)
 
 
 def test_json_has_what_the_table_has_and_the_names_of_the_runs(plan: Plan) -> None:
