@@ -56,7 +56,7 @@ class Cell(NamedTuple):
         return self.form == WARM_START
 
     def reward(self) -> dict[str, str]:
-        """The fields of ``Recipe`` that make this cell's reward; a warm start has those of a recipe that waits for it."""
+        """The fields of ``Recipe`` that make the reward; for a warm start, those of a run that waits for it."""
         aim = {"target": self.target or "uniform", "divergence": self.divergence or "rkl"}
         return aim | FORMS[self.form]
 
