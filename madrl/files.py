@@ -129,6 +129,12 @@ def sha256_of(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def write_json(path: Path, content: Any) -> None:
+    """Write ``content`` to a JSON file, whole or not at all."""
+    with replacing(path) as unfinished:
+        unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """The objects of a JSON-lines file. Raises MadrlError naming the first line that is not a JSON object."""
     records = []

@@ -110,7 +110,7 @@ def _checked(config: Mapping[str, Any]) -> WarmStart:
         "seed": config["seed"],
         "naming": own["naming"],
         "grader": GraderSpec(str(own["classifier"]), str(own["verifier"]), check_categories(own["categories"])),
-        "sft": dict(_flat(config["sft"])),
+        "sft": leaves(config["sft"]),
     }
     known = {field.name for field in fields(WarmStart)} - elsewhere.keys()
     unknown = [key for key in node if key not in known]
@@ -134,10 +134,8 @@ def _is_number(value: Any, kind: Any = int | float) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _flat(node: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
-    """Dotted key and value of each leaf."""
-    flat = []
-    for key, value in node.items():
-        name = f"{path}{key}"
-        flat += _flat(value, f"{name}.") if isinstance(value, Mapping) and value else [(name, value)]
-    return flat
+def leaves(node: Any, path: str = "") -> dict[str, Any]:
+    """Dotted key -> value of each leaf of a config."""
+    if not isinstance(node, Mapping):
+        return {path: node}
+    return {name: leaf for key in node for name, leaf in leaves(node[key], f"{path}.{key}".lstrip(".")).items()}

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from madrl.errors import MadrlError
-from madrl.files import locked, replacing
+from madrl.files import locked, replacing, write_json
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import load_verifier
 from madrl.process import all_gpus
@@ -28,7 +28,7 @@ from madrl.prompts import load_naming
 from madrl.sampling.engine import visible_devices
 from madrl.sampling.generate import Sampling, generate_file
 from madrl.sampling.requests import read_rows
-from madrl.warm_start.config import WarmStart, compose
+from madrl.warm_start.config import WarmStart, compose, leaves
 from madrl.warm_start.sampling import balanced, sample, write_examples
 from madrl.warm_start.selection import Coverage, choose, coverage_of, read_selection, write_selection
 from madrl.warm_start.tables import sampling_table, selection_table
@@ -111,22 +111,14 @@ def _claim(path: Path, config: Mapping[str, Any]) -> None:
     from omegaconf import OmegaConf
 
     if path.exists():
-        old, new = OmegaConf.to_container(OmegaConf.load(path)), json.loads(json.dumps(config))
-        for key in sorted({*_leaves(old), *_leaves(new)}):
-            before, now = _leaves(old).get(key), _leaves(new).get(key)
-            if before != now:
-                raise MadrlError(
-                    f"{path.parent} holds a warm start with {key}={before!r}, not {now!r}: go on with it as it was "
-                    "begun, give this one another folder, or remove that one"
-                )
+        old, new = leaves(OmegaConf.to_container(OmegaConf.load(path))), leaves(json.loads(json.dumps(config)))
+        for key in sorted(key for key in {*old, *new} if old.get(key) != new.get(key)):
+            raise MadrlError(
+                f"{path.parent} holds a warm start with {key}={old.get(key)!r}, not {new.get(key)!r}: go on with it as "
+                "it was begun, give this one another folder, or remove that one"
+            )
     with replacing(path) as unfinished:
         OmegaConf.save(OmegaConf.create(dict(config)), unfinished)
-
-
-def _leaves(node: Any, path: str = "") -> dict[str, Any]:
-    if not isinstance(node, Mapping):
-        return {path: node}
-    return {name: leaf for key in node for name, leaf in _leaves(node[key], f"{path}.{key}".lstrip(".")).items()}
 
 
 def _sample(settings: WarmStart) -> int:
@@ -145,8 +137,7 @@ def _sample(settings: WarmStart) -> int:
             "used_of_each": len(chosen) // len(harvests),
             "categories": {name: harvest.facts() for name, harvest in harvests.items()},
         }
-        with replacing(report) as unfinished:
-            unfinished.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        write_json(report, found)
     return int(_read(report)["used_of_each"])
 
 
