@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.files import waited_for
+from madrl.files import waited_for, write_json
 from madrl.grid.identity import Identity, changes
-from madrl.grid.plan import GRID, Plan, write_json
+from madrl.grid.plan import GRID, Plan
 
 PROBED_S = 3.0
 """How long whoever starts a cell tries to get its lock, which a look at its state holds for a moment."""
@@ -72,6 +72,7 @@ class Ledger:
         recipe = asdict(plan.recipe(identity.cell)) | {"out": None}
         resolved = plan.cells[identity.cell]
         facts = {"parts": identity.parts, "waits_for": identity.waits_for, "config_key": resolved.key, "recipe": recipe}
+        self.root.mkdir(parents=True, exist_ok=True)
         write_json(self.facts, facts)
 
     def read_facts(self) -> dict[str, Any]:

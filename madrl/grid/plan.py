@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.files import locked, replacing
+from madrl.files import locked, write_json
 from madrl.grid.cells import SEEDS, Cell, warm_start_cell
 from madrl.progress import progress
 from madrl.recipe import BASE, CONFIG_DIR, NOT_DECIDING, Recipe
@@ -201,10 +201,3 @@ def models_of(options: Sequence[str], own_tasks: Iterable[str] = ()) -> dict[str
 def hash_of(value: Any) -> str:
     """SHA-256 of a JSON value, in hexadecimal."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file, in place of one that is there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as unfinished:
-        unfinished.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

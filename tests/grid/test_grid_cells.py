@@ -12,7 +12,9 @@ import stub_grid
 from madrl.cli import main
 from madrl.errors import MadrlError
 from madrl.grid.cells import FORMS, Cell, filters_of, select, sweep, warm_start_cell
+from madrl.grid.identity import identities
 from madrl.grid.plan import Plan, load_plan, make_plan, models_of, placeless
+from madrl.grid.source import OF_A_RUN, code_hash, plugins_of
 
 
 def test_the_paper_s_grid_has_417_runs_123_on_each_real_task() -> None:
@@ -179,6 +181,20 @@ def test_a_task_of_one_s_own_is_swept_as_the_paper_s_are(tmp_path: Path) -> None
     file.write_text(file.read_text().replace('"math"', '"exact"'))
     with pytest.raises(MadrlError, match="changed since 5 of 5 cells were planned: call madrl grid plan"):
         load_plan(tmp_path / "out").check_current()
+
+
+def test_a_run_of_a_task_of_one_s_own_is_named_after_its_code_and_not_its_place(tmp_path: Path) -> None:
+    cells = sweep({"task": ["poems"], "form": ["rlvr"], "seed": ["1"]}, ["poems"])
+    names = []
+    for place in ("here", "there"):
+        plan = Plan(tmp_path / "out" / place, own_tasks={"poems": str(write_task(tmp_path / place))})
+        plan = make_plan(plan, cells, stub_grid.compose)
+        names.append([found.run_name for found in identities(plan)])
+    assert names[0] == names[1]
+    assert plugins_of(plan.recipe(cells[0])) == ("own_grid_plugin",)
+    assert code_hash(OF_A_RUN, ("own_grid_plugin",)) != code_hash(OF_A_RUN)
+    other = Plan(tmp_path, overrides=["madrl.classifier=prose_or:verse", "+madrl.verifier=math"])
+    assert plugins_of(other.recipe(Cell("math", "rlvr", None, None, 1))) == ("prose_or",)
 
 
 def test_every_form_has_the_weight_of_its_name() -> None:
