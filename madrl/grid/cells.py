@@ -24,9 +24,8 @@ FORMS: dict[str, dict[str, str]] = {
 }
 """The paper's name of a reward's form -> the fields of ``Recipe`` that it sets.
 
-``rlvr`` is correctness alone: its fit is measured against the uniform target. ``alone`` is
-the divergence alone, the SYNTHETIC tasks' own form. The warm start trains towards no reward: it makes the model that a
-task's runs start from."""
+``rlvr`` is correctness alone: its fit is measured against the uniform target. ``alone`` is the divergence alone, the
+SYNTHETIC tasks' own form. The warm start trains towards no reward: it makes the model that a task's runs start from."""
 
 PAPER_FORMS = ("gated", "add90", "add80", "add70", "add55", "rlvr")
 """The forms of a task whose responses can be wrong."""

@@ -62,6 +62,8 @@ def _plan(args: argparse.Namespace) -> None:
         tasks = [load_task(task) for task in filters["task"]]
         own_tasks = {task.name: task.spec for task in tasks if task.name not in TASKS}
         filters["task"] = [task.name for task in tasks]
+        if len(set(filters["task"])) < len(tasks):
+            raise MadrlError(f"task={','.join(filters['task'])}: two tasks of one name would share their runs' folders")
     plan = Plan(args.out.absolute(), args.profile, models_of(args.model, own_tasks), args.override, own_tasks)
     plan = make_plan(plan, sweep(filters, own_tasks))
     starts = sum(cell.is_warm_start for cell in plan.cells)

@@ -118,11 +118,9 @@ def make_plan(plan: Plan, cells: Sequence[Cell], compose: Compose | None = None)
 
     Raises MadrlError for a config that does not compose, and while another process plans in this folder.
     """
-    starts = [
-        task for task in dict.fromkeys(cell.task for cell in cells) if plan.shared_recipe(task).starts_from_warm_start
-    ]
-    cells = [*map(warm_start_cell, starts), *cells]
-    recipes = {cell: plan.recipe(cell) for cell in cells}
+    tasks = dict.fromkeys(cell.task for cell in cells)
+    starts = [warm_start_cell(task) for task in tasks if plan.shared_recipe(task).starts_from_warm_start]
+    recipes = {cell: plan.recipe(cell) for cell in (*starts, *cells)}
     keys = {cell: key_of(recipe) for cell, recipe in recipes.items()}
     file = plan.folder / "configs.json"
     with locked(plan.folder / "planning", f"another process plans in {plan.folder}: wait for it to end"):
