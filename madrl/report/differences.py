@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from madrl.grid.composed import NOT_DECIDING, OWN_KEYS
+from madrl.recipe import CELL_KEYS, NOT_DECIDING
 from madrl.report.cells import Run
 
 SAID_ELSEWHERE = (
     *NOT_DECIDING,
-    *OWN_KEYS,
+    *CELL_KEYS,
     "madrl.categories",
     "actor_rollout_ref.actor.entropy_coeff",
     "actor_rollout_ref.actor.checkpoint",
