@@ -25,6 +25,19 @@ from typing import Any
 from madrl.errors import MadrlError
 
 
+NOT_DECIDING = (
+    "ray_kwargs",
+    "madrl.launch_check",
+    "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
+    "trainer.logger",
+    "trainer.project_name",
+    "trainer.experiment_name",
+    "trainer.save_freq",
+    "trainer.max_actor_ckpt_to_keep",
+)
+"""Keys of config.yaml that change nothing about what a run measures."""
+
+
 def logged(path: Path) -> list[dict[str, Any]]:
     """The whole lines of a metrics file, ``{"step", "data"}`` each; none when it does not exist."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []

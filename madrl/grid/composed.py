@@ -24,19 +24,8 @@ from madrl.grid.cells import Cell
 from madrl.grid.plan import Plan
 from madrl.grid.source import verl_version
 from madrl.recipe import BASE
+from madrl.run_folder import NOT_DECIDING
 from madrl.source import PACKAGE
-
-NOT_DECIDING = (
-    "ray_kwargs",
-    "madrl.launch_check",
-    "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
-    "trainer.logger",
-    "trainer.project_name",
-    "trainer.experiment_name",
-    "trainer.save_freq",
-    "trainer.max_actor_ckpt_to_keep",
-)
-"""Config keys that change nothing about what a run measures."""
 
 OWN_KEYS = (
     "task",

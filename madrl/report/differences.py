@@ -4,13 +4,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from madrl.grid.composed import NOT_DECIDING, OWN_KEYS
 from madrl.report.cells import Run
+from madrl.run_folder import NOT_DECIDING
 
 SAID_ELSEWHERE = (
     *NOT_DECIDING,
-    *OWN_KEYS,
+    "madrl.task",
+    "madrl.profile",
+    "madrl.target",
+    "madrl.reward.divergence",
+    "madrl.reward.form",
+    "madrl.reward.alpha",
     "madrl.categories",
+    "paths.run",
+    "paths.data",
     "actor_rollout_ref.actor.entropy_coeff",
     "actor_rollout_ref.actor.checkpoint",
     "trainer.v1.sampler.sampler_kwargs",
