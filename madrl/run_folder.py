@@ -24,7 +24,6 @@ from typing import Any
 
 from madrl.errors import MadrlError
 
-
 NOT_DECIDING = (
     "ray_kwargs",
     "madrl.launch_check",
