@@ -1,0 +1,272 @@
+"""The tasks, as data: what each one's categories are, who grades it, and how large its runs are.
+
+TASKS has those of the paper. A task of the user's own is a YAML file with the same fields, which ``load_task`` reads.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from madrl.errors import MadrlError
+
+LANGUAGE_NAMES = {"en": "English", "zh": "Chinese", "es": "Spanish", "hi": "Hindi", "fr": "French"}
+"""The natural languages that the classifier ``language`` tells apart, with their names in a prompt."""
+
+PROGRAMMING_LANGUAGE_NAMES = {
+    "python": "Python", "cpp": "C++", "java": "Java", "go": "Go", "javascript": "JavaScript",
+}  # fmt: skip
+"""The languages that the classifier ``programming_language`` tells apart, with their names in a prompt."""
+
+LANGUAGES = tuple(LANGUAGE_NAMES)
+PROGRAMMING_LANGUAGES = tuple(PROGRAMMING_LANGUAGE_NAMES)
+
+PROFILES = ("gpu", "tiny")
+
+Sizes = Mapping[str, Mapping[str, float]]
+"""Profile -> how long and how wide a run is.
+
+Every profile has ``prompt_tokens``, ``response_tokens``, ``prompts_per_step``, ``group_size`` (responses to a prompt in
+training), ``steps`` and ``samples`` (responses to a prompt in validation and holdout). ``gpu`` has ``validate_every``
+beside, in steps, and ``tiny`` has ``lr``.
+"""
+
+DEFAULT_SIZES: Sizes = {
+    "gpu": {
+        "prompt_tokens": 512, "response_tokens": 1024, "prompts_per_step": 32, "group_size": 16, "steps": 1200,
+        "validate_every": 100, "samples": 4,
+    },
+    "tiny": {
+        "prompt_tokens": 96, "response_tokens": 64, "prompts_per_step": 8, "group_size": 16, "steps": 60, "lr": 1.0e-3,
+        "samples": 8,
+    },
+}  # fmt: skip
+"""The sizes of a task that names no others."""
+
+
+def _sizes(gpu: Mapping[str, float], tiny: Mapping[str, float]) -> Sizes:
+    return {"gpu": {**DEFAULT_SIZES["gpu"], **gpu}, "tiny": {**DEFAULT_SIZES["tiny"], **tiny}}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task. Fields that a task file may set are described as they stand there."""
+
+    name: str
+    """In the names of run folders. A task file's own name without ``.yaml``, unless it sets another."""
+    categories: tuple[str, ...]
+    """The declared categories, in the order that targets use: ``peak`` excludes the first two."""
+    classifier: str
+    """A key of CLASSIFIERS, or ``pkg.module:name``."""
+    verifier: str
+    """A key of VERIFIERS, or ``pkg.module:name``."""
+    naming: str | None = None
+    """How a prompt asks for a category: a key of NAMINGS, or ``pkg.module:name``. A task without one has no warm start,
+    which asks for every category."""
+    data: Path | None = None
+    """The folder of the user's own parquet files, in veRL's columns: ``train``, ``selection`` (for a warm start),
+    ``validation`` and ``holdout``. None for the paper's tasks, whose ``data_script`` makes them."""
+    miniature: Mapping[str, Any] | None = None
+    """What the task's miniature model is finetuned on, and its sizes (``madrl.miniature.tasks``): a file ``examples``
+    of JSON lines with ``prompt``, ``response`` and, for a mix of categories, ``category``. The paper's tasks make
+    their examples themselves."""
+    sizes: Sizes = field(default_factory=lambda: DEFAULT_SIZES)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Further keys of the run's config that the task presets, nested as there."""
+    label: str = ""
+    """What the paper calls the task; a task file has none, and is called by its name."""
+    instruction: str = ""
+    """Ends every prompt of the paper's tasks that have problems."""
+    data_script: tuple[str, ...] = ()
+    """The module of data_prep that makes the data, and its arguments."""
+    miniature_script: tuple[str, ...] = ()
+    """The same for the miniature's problems; empty where the miniature takes the real ones."""
+    is_synthetic: bool = False
+    """Whether it is one of the paper's choice tasks, in which every listed option is correct."""
+    file: Path | None = None
+    """The task file; None for the paper's tasks."""
+
+    @property
+    def spec(self) -> str:
+        """What names the task on a command line: its name, or the absolute path of its file."""
+        return self.name if self.file is None else str(self.file)
+
+    @property
+    def has_warm_start(self) -> bool:
+        """Whether a warm start can be made, which asks for every category by name."""
+        return self.naming is not None
+
+    @property
+    def runs_programs(self) -> bool:
+        """Whether its verifier runs programs, which takes a sandbox."""
+        return self.verifier == "code"
+
+    def prompt(self, problem: str) -> str:
+        """The prompt of one problem: its text, then the instruction. It names no category to answer in."""
+        return f"{problem.strip()}\n\n{self.instruction}"
+
+
+_MATH_INSTRUCTION = "Think step by step, and put the final answer in \\boxed{}."
+
+# Asks for the tag and leaves the language open: an untagged block is harder to classify, and to run.
+_CODE_INSTRUCTION = (
+    "Think step by step, and write a complete program that reads its input from standard input and writes its answer "
+    "to standard output. Give the whole program in a single fenced code block that is tagged with its language."
+)
+
+
+def _synthetic(form: str, label: str) -> Task:
+    """A choice task: name one of five options. The category is the alphabetical rank of the chosen one. Every listed
+    option is right, so the divergence reward acts alone (additive with alpha 0)."""
+    return Task(
+        f"synthetic_{form}",
+        tuple(f"rank_{rank}" for rank in range(1, 6)),
+        "choice",
+        "listed_option",
+        label=label,
+        is_synthetic=True,
+        data_script=("synthetic", "--form", form),
+        config={
+            "madrl": {"reward": {"alpha": 0.0}},
+            # Prompts of the training topics, for before and after, beside the topics that are never trained on.
+            "data": {"val_files": ["${paths.data}/train_probe.parquet", "${paths.data}/validation.parquet"]},
+        },
+        sizes=_sizes(
+            # The paper's table is a mean of single prompts' JSDs at 32 responses each: at 4, its floor is ten times as
+            # high.
+            gpu={"response_tokens": 256, "prompts_per_step": 16, "group_size": 32, "steps": 6000,
+                 "validate_every": 500, "samples": 32},
+            tiny={"response_tokens": 12, "group_size": 32, "steps": 70, "lr": 1.5e-3},
+        ),
+    )  # fmt: skip
+
+
+def _problems(name: str, label: str, script: str, gpu: Mapping[str, float], tiny: Mapping[str, float]) -> Task:
+    """GSM8K or MATH. The category is the natural language of the solution; the peaked target excludes English and
+    Chinese. On GPUs a solution takes 2.5 times as many tokens per character in Hindi as in English."""
+    return Task(
+        name,
+        LANGUAGES,
+        "language",
+        "math",
+        naming="language",
+        label=label,
+        instruction=_MATH_INSTRUCTION,
+        data_script=(script,),
+        miniature_script=("miniature", "--task", name),
+        sizes=_sizes(gpu, {"prompt_tokens": 64, "response_tokens": 80, "lr": 5.0e-4, **tiny}),
+    )
+
+
+_CODE_CONTESTS = Task(
+    # The category is the programming language of the solution; the peaked target excludes Python and C++.
+    "code_contests",
+    PROGRAMMING_LANGUAGES,
+    "programming_language",
+    "code",
+    naming="programming_language",
+    label="CodeContests",
+    instruction=_CODE_INSTRUCTION,
+    data_script=("code_contests",),
+    miniature_script=("miniature", "--task", "code_contests"),
+    sizes=_sizes(
+        gpu={"prompt_tokens": 2048, "response_tokens": 4096},  # a statement takes 300 to 1500
+        # 64 programs of 4 tests a step: on two cores their JVMs are most of a step.
+        tiny={"prompt_tokens": 80, "response_tokens": 96, "prompts_per_step": 4, "steps": 40, "samples": 24},
+    ),
+)
+
+TASKS = {
+    task.name: task
+    for task in (
+        # English solutions take 150 to 400 tokens in GSM8K, and 400 to 1500 in MATH.
+        _problems("gsm8k", "GSM8K", "gsm8k", {"response_tokens": 1536}, {"steps": 40}),
+        _problems("math", "MATH", "hendrycks_math", {"prompt_tokens": 1024, "response_tokens": 4096}, {"steps": 60}),
+        _CODE_CONTESTS,
+        _synthetic("closed", "SYNTHETIC, options shown"),
+        _synthetic("open", "SYNTHETIC, options inferred"),
+    )
+}
+"""The paper's tasks, in the order of its tables."""
+
+OWN_FIELDS = ("name", "categories", "classifier", "verifier", "naming", "data", "miniature", "sizes", "config")
+"""What a task file may set."""
+
+
+def load_task(spec: str) -> Task:
+    """The task that ``spec`` names: a key of TASKS, or the path of a task file, which ends in ``.yaml``.
+
+    Modules beside a task file can be imported from then on, here and in every process that is started from here. Raises
+    MadrlError for what is neither, and for a field that is missing, unknown or no good.
+    """
+    if spec in TASKS:
+        return TASKS[spec]
+    if not spec.endswith((".yaml", ".yml")):
+        raise MadrlError(f"there is no task {spec!r}: use one of {', '.join(TASKS)}, or the YAML file of your own")
+    path = Path(spec).expanduser().absolute()
+    task = task_of(_read(path), path)
+    make_importable(path.parent)
+    return task
+
+
+def task_of(content: Any, file: Path) -> Task:
+    """The task that the ``content`` of a task file describes; paths in it are relative to the ``file``'s folder."""
+    if not isinstance(content, dict):
+        raise MadrlError(f"{file} is no task: it needs the fields {', '.join(OWN_FIELDS)}")
+    if unknown := [name for name in content if name not in OWN_FIELDS]:
+        raise MadrlError(f"{file}: unknown field {unknown[0]!r}: a task has {', '.join(OWN_FIELDS)}")
+    required = {f.name for f in fields(Task) if f.default is MISSING and f.default_factory is MISSING} - {"name"}
+    for name in (name for name in OWN_FIELDS if name in {*required, "data"}):
+        if not content.get(name):
+            raise MadrlError(f"{file}: field {name!r} is not set")
+    kinds = {"categories": list, "miniature": dict, "sizes": dict, "config": dict}
+    for name, value in content.items():
+        kind = kinds.get(name, str)
+        if value is not None and not isinstance(value, kind):
+            words = {list: "a list", dict: "a mapping", str: "a text"}[kind]
+            raise MadrlError(f"{file}: field {name!r} is {value!r}, not {words}")
+    own = {name: value for name, value in content.items() if value is not None}
+    own["name"] = own.get("name", file.stem)
+    if own["name"] in TASKS or not own["name"].replace("_", "a").replace("-", "a").isalnum():
+        raise MadrlError(
+            f"{file}: name {own['name']!r} is taken, or has other characters than letters, digits, - and _"
+        )
+    own["categories"] = tuple(map(str, own["categories"]))
+    own["data"] = file.parent / own["data"]
+    own["sizes"] = _sizes_of(own.get("sizes", {}), file)
+    return Task(**own, file=file)
+
+
+def _sizes_of(content: Mapping[str, Any], file: Path) -> Sizes:
+    """DEFAULT_SIZES with those of a task file in their place."""
+    for profile, sizes in content.items():
+        if profile not in PROFILES or not isinstance(sizes, dict):
+            raise MadrlError(f"{file}: sizes.{profile}={sizes!r}: write a mapping for each of {', '.join(PROFILES)}")
+        for name, value in sizes.items():
+            if name not in DEFAULT_SIZES[profile]:
+                raise MadrlError(
+                    f"{file}: unknown size {profile}.{name}: there are {', '.join(DEFAULT_SIZES[profile])}"
+                )
+            if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+                raise MadrlError(f"{file}: sizes.{profile}.{name}={value!r} is not a number above 0")
+    return _sizes(content.get("gpu", {}), content.get("tiny", {}))
+
+
+def _read(path: Path) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise MadrlError(f"{path}: no task file can be read here ({' '.join(str(error).split())})") from error
+
+
+def make_importable(folder: Path) -> None:
+    """Let a user's ``pkg.module:name`` lie in ``folder``, for this process and those that it starts."""
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if str(folder) not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*paths, str(folder)]))
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
