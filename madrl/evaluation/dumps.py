@@ -79,9 +79,9 @@ class Run:
         try:
             return cls(
                 folder=folder,
-                key=RunKey(config.madrl.task, target_name(settings), *_reward_names(settings, entropy), config.seed),
+                key=RunKey(settings.task, target_name(settings), *_reward_names(settings, entropy), config.seed),
                 settings=settings,
-                profile=config.madrl.profile,
+                profile=settings.profile,
                 steps=config.trainer.total_training_steps,
                 prompts_per_step=config.data.train_batch_size,
                 group_size=config.actor_rollout_ref.rollout.n,
@@ -104,10 +104,19 @@ class Run:
         steps = self.folder.dump_steps(dumps)
         for step in steps:
             try:
-                yield step, read_graded(dumps / f"{step}.jsonl", self.settings.categories)
+                yield step, self.records(dumps, step)
             except MadrlError:
                 if strict or self.state == DONE or step != steps[-1]:
                     raise
+
+    @property
+    def target(self) -> dict[str, float]:
+        """p* by category."""
+        return dict(zip(self.settings.categories, self.settings.target.tolist(), strict=True))
+
+    def records(self, dumps: Path, step: int) -> list[Record]:
+        """The lines of one dump. Raises MadrlError when it cannot be read."""
+        return read_graded(dumps / f"{step}.jsonl", self.settings.categories)
 
     def evaluations(self, strict: bool = False) -> list[Evaluation]:
         """Every split of every dump, validation before holdout; ``strict`` as in ``dumps``."""
@@ -180,7 +189,8 @@ def evaluate_run(root: str | Path) -> dict[str, Any]:
         "run": run.name,
         "divergence": settings.reward.divergence,
         "form": settings.reward.form,
-        **_yardstick(settings.categories, settings.target, settings.reward.epsilon),
+        "target": run.target,
+        "epsilon": settings.reward.epsilon,
         "evaluations": evaluations,
     }
 
@@ -200,7 +210,8 @@ def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.
     name = source.stem if isinstance(source, Path) else str(source)
     return {
         "file": source.name if isinstance(source, Path) else name,
-        **_yardstick(categories, target, epsilon),
+        "target": dict(zip(categories, target.tolist(), strict=True)),
+        "epsilon": epsilon,
         "evaluations": [
             {"step": None, "split": split, **score_samples(of_split, categories, target, epsilon)}
             for split, of_split in sorted(by_split(samples, name).items())
@@ -214,8 +225,3 @@ def by_split(records: Iterable[Record], otherwise: str) -> dict[str, list[Record
     for record in records:
         splits[str(record.get("split", otherwise))].append(record)
     return splits
-
-
-def _yardstick(categories: Sequence[str], target: NDArray[np.float64], epsilon: float) -> dict[str, Any]:
-    """What the evaluations are measured against."""
-    return {"target": {name: float(p) for name, p in zip(categories, target, strict=True)}, "epsilon": epsilon}

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from madrl.evaluation.metrics import jsd_per_prompt_floor
-from madrl.evaluation.tables import first_and_last, label, title
-from madrl.settings import Settings
+from madrl.report.evaluation_tables import first_and_last, label, title
+from madrl.evaluation.dumps import Run
 
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 """Okabe and Ito's palette, told apart by colour-blind readers as well."""
 
 
 def training_figure(
-    history: Mapping[int, Mapping[str, float]], settings: Settings, prompts: int, group: int, title: str, path: Path
+    run: Run, history: Mapping[int, Mapping[str, float]], title: str, path: Path
 ) -> None:
     """Two panels over training steps, as a PNG to ``path``: shares against the target, and the JSD, of the pooled batch
     and as the mean of single prompts, each against its own floor (mean to 95th percentile).
@@ -27,6 +27,7 @@ def training_figure(
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    settings, prompts, group = run.settings, run.prompts_per_step, run.group_size
     steps = [step for step, metrics in history.items() if "mad/jsd" in metrics]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     for i, name in enumerate(settings.categories):
@@ -75,7 +76,7 @@ def evaluation_figure(result: Mapping[str, Any], path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    rows = first_and_last(result)
+    rows = first_and_last(result["evaluations"])
     splits = list(dict.fromkeys(row["split"] for row in rows))
     # One colour for a split's first evaluation where there is a later one, the other for its last.
     colors = [
@@ -140,7 +141,7 @@ def _draw_jsd(axes: Any, rows: Sequence[Mapping[str, Any]], colors: Sequence[str
             ends = [max(end, left) for end in row["jsd_interval"]]
             axes.plot(ends, [place, place], color="black", linewidth=1.1, marker="|", markersize=11)
         axes.plot([max(row["jsd"], left)], [place], "o", color=color, markersize=6)
-        verdict = "resolved" if row["resolved"] else "not resolved"
+        verdict = "off target" if row["off_target"] else "within the floor"
         axes.annotate(
             f"{row['jsd']:.4f}, {verdict}",
             (max(row["jsd"], left), place),

@@ -1,17 +1,17 @@
 """Divergence over training steps: the validation dumps of the runs of a row, one mean and band per step and metric.
 
 As in the table of the task: of the pooled shares, and for SYNTHETIC the mean over prompts of each prompt's own
-(``cells.is_mean_of_prompts``)."""
+(``study.is_mean_of_prompts``)."""
 
 from collections.abc import Sequence
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from madrl.divergence import DIVERGENCES
-from madrl.report.cells import DONE, Cell, Run, is_mean_of_prompts
-from madrl.report.rows import Floor, Study, pooled_floor, prompt_floor, reward_weights
+from madrl.evaluation.dumps import DONE
+from madrl.report.study import ScoredRun, is_mean_of_prompts
+from madrl.report.rows import FloorAt, Study, pooled_floor, prompt_floor
 
 
 class Curve(NamedTuple):
@@ -35,7 +35,7 @@ class Curves(NamedTuple):
     dataset: str
     target: str
     curves: list[Curve]
-    floor: Floor
+    floor: FloorAt
     """Of the JSD, at the numbers of responses of the dump that has the median one."""
     counts: list[tuple[str, int, int]]
     """Each objective that a grid has, with how many runs there are and should be; also where there are none."""
@@ -51,8 +51,9 @@ def study_curves(study: Study) -> list[Curves]:
         for target in study.targets(dataset):
             curves, points, counts, p_star = [], [], [], None
             for reward in ("rlvr", *DIVERGENCES):
-                cells = _cells(study, dataset, target, reward)
-                runs = [run for run in study.of(dataset) if run.cell in cells and run.state == DONE and run.curve]
+                weights = [""] if reward == "rlvr" else study.weights(dataset)
+                cells = study.keys(dataset, target, reward, weights)
+                runs = [run for run in study.of(dataset) if run.key in cells and run.state == DONE and run.curve]
                 if runs or reward in DIVERGENCES:
                     counts.append((reward, len(runs), len(cells)))
                 if not runs:
@@ -71,13 +72,7 @@ def study_curves(study: Study) -> list[Curves]:
     return found
 
 
-def _cells(study: Study, dataset: str, target: str, reward: str) -> set[Cell]:
-    seeds = {run.cell.seed for run in study.of(dataset)}
-    weights = [""] if reward == "rlvr" else reward_weights(study, dataset)
-    return {Cell(dataset, target, reward, weight, seed) for weight, seed in product(weights, seeds)}
-
-
-def _curve(reward: str, metric: str, runs: Sequence[Run], expected: int) -> Curve:
+def _curve(reward: str, metric: str, runs: Sequence[ScoredRun], expected: int) -> Curve:
     by_run = [{point.step: point.values[metric] for point in run.curve} for run in runs]
     steps = sorted(set.intersection(*(set(values) for values in by_run)))
     values = np.array([[of_run[step] for step in steps] for of_run in by_run])

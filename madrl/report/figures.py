@@ -12,10 +12,10 @@ from typing import Any
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.figures import COLORS
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.cells import is_mean_of_prompts, is_synthetic
+from madrl.report.study import dataset_label, is_mean_of_prompts, is_synthetic
 from madrl.report.curves import Curves, study_curves
-from madrl.report.rows import Row, Study, main_rows, synthetic_rows
-from madrl.report.tables import dataset_label, row_label, target_label
+from madrl.report.rows import Study, TableRow, rows_of
+from madrl.report.tables import row_label, target_label
 
 REWARD_COLORS = dict(zip((*DIVERGENCES, "rlvr"), (COLORS[i] for i in (5, 0, 2, 1, 3)), strict=True))
 FILE_COLOR = "#b5b5b5"
@@ -33,7 +33,7 @@ NOTE: dict[str, Any] = {"loc": "right", "fontsize": 8, "color": "0.35"}
 
 def study_figures(study: Study, folder: Path) -> list[Path]:
     """Draw every figure for which there are runs, each as PNG and PDF, and return their paths."""
-    panels = [(d, t) for d in study.datasets for t in study.targets(d)]
+    panels = study.panels()
     drawn: list[Path] = []
     columns = list(dict.fromkeys(target for _, target in panels))
     with _figure(study.datasets, columns, folder / "shares", drawn) as axes:
@@ -54,15 +54,15 @@ def study_figures(study: Study, folder: Path) -> list[Path]:
     return drawn
 
 
-def bars(study: Study, dataset: str, target: str) -> list[Row]:
+def bars(study: Study, dataset: str, target: str) -> list[TableRow]:
     """The rows that the bar charts show: the SFT init where its file was given, RLVR and the four divergences."""
-    rows = (synthetic_rows if is_synthetic(dataset) else main_rows)(study, dataset, target)
+    rows = rows_of(study, dataset, target)
     return [row for row in rows if row.reward == "SFT init" or (row.reward in REWARD_COLORS and row.runs)]
 
 
 def bars_note(study: Study, dataset: str, target: str) -> str:
     """What is missing behind the bars, also where a bar is."""
-    rows = (synthetic_rows if is_synthetic(dataset) else main_rows)(study, dataset, target)
+    rows = rows_of(study, dataset, target)
     if not any(row.reward in DIVERGENCES for row in rows):
         return "no additive run"
     return incomplete_note([(row.reward, row.runs, row.expected) for row in rows if row.reward in REWARD_COLORS])
@@ -83,7 +83,7 @@ def measured_on(dataset: str, metric: str) -> str:
 
 def target_of(study: Study, dataset: str, target: str) -> dict[str, float]:
     """p* by category."""
-    settings = next(run.settings for run in study.of(dataset) if run.cell.target == target)
+    settings = study.settings(dataset, target)
     return dict(zip(settings.categories, settings.target.tolist(), strict=True))
 
 
@@ -150,7 +150,7 @@ def _save(figure: Any, path: Path) -> list[Path]:
 
 
 def _draw_bars(
-    axes: Any, rows: Sequence[Row], names: Sequence[str], draw: Callable[[Any, Row, str, float, float], None]
+    axes: Any, rows: Sequence[TableRow], names: Sequence[str], draw: Callable[[Any, TableRow, str, float, float], None]
 ) -> None:
     """``draw(axes, row, name, place, width)`` for every bar, in groups by category."""
     width = 0.8 / max(len(rows), 1)
@@ -160,7 +160,7 @@ def _draw_bars(
     axes.set_xticks(range(len(names)), names)
 
 
-def _style(row: Row, first: bool) -> dict[str, Any]:
+def _style(row: TableRow, first: bool) -> dict[str, Any]:
     return {
         "color": REWARD_COLORS.get(row.reward, FILE_COLOR),
         "alpha": 1.0 if row.complete else PALE,
@@ -168,10 +168,10 @@ def _style(row: Row, first: bool) -> dict[str, Any]:
     }
 
 
-def _draw_shares(axes: Any, rows: Sequence[Row], target: dict[str, float]) -> None:
+def _draw_shares(axes: Any, rows: Sequence[TableRow], target: dict[str, float]) -> None:
     names = list(target)
 
-    def draw(axes: Any, row: Row, name: str, place: float, width: float) -> None:
+    def draw(axes: Any, row: TableRow, name: str, place: float, width: float) -> None:
         share = row.shares[name]
         axes.bar(place, share.value or 0.0, width, **_style(row, name == names[0]))
         if share.low is not None:
@@ -187,10 +187,10 @@ def _draw_shares(axes: Any, rows: Sequence[Row], target: dict[str, float]) -> No
     axes.set(ylabel="share of on-support", ylim=(0, min(1.0, 1.25 * high)))
 
 
-def _draw_accuracy(axes: Any, rows: Sequence[Row]) -> None:
+def _draw_accuracy(axes: Any, rows: Sequence[TableRow]) -> None:
     names = list(rows[0].accuracy) if rows else []
 
-    def draw(axes: Any, row: Row, name: str, place: float, width: float) -> None:
+    def draw(axes: Any, row: TableRow, name: str, place: float, width: float) -> None:
         accuracy = row.accuracy[name].accuracy
         style = _style(row, name == names[0])
         axes.bar(place, accuracy or 0.0, width, **style)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.cells import is_synthetic
+from madrl.report.study import dataset_label, is_synthetic
 from madrl.report.curves import Curve, Curves, study_curves
 from madrl.report.figures import (
     FILE_COLOR,
@@ -21,8 +21,8 @@ from madrl.report.figures import (
     measured_on,
     target_of,
 )
-from madrl.report.rows import Floor, Row, Study
-from madrl.report.tables import dataset_label, row_label, target_label
+from madrl.report.rows import FloorAt, TableRow, Study
+from madrl.report.tables import row_label, target_label
 
 FLOOR_COLOR = "rgba(120,120,120,0.22)"
 METRICS = {"jsd": "JSD", "l2": "L2", "fkl": "forward KL", "rkl": "reverse KL"}
@@ -48,7 +48,7 @@ class Plot(NamedTuple):
 
 def study_plots(study: Study) -> list[Plot]:
     """The report's three figures, as the PNGs have them."""
-    panels = [(dataset, target) for dataset in study.datasets for target in study.targets(dataset)]
+    panels = study.panels()
     graded = [panel for panel in panels if not is_synthetic(panel[0])]
     curves = study_curves(study)
     plots = [
@@ -138,7 +138,7 @@ def _gap(high: float | None, low: float | None) -> float:
     return 0.0 if high is None or low is None else high - low
 
 
-def _bar(row: Row, names: Sequence[str]) -> dict[str, Any]:
+def _bar(row: TableRow, names: Sequence[str]) -> dict[str, Any]:
     label = row_label(row.reward)
     return {
         "type": "bar",
@@ -206,7 +206,7 @@ def _divergence(of: Curves, metric: str) -> Choice:
     )
 
 
-def floor_band(floor: Floor) -> dict[str, Any]:
+def floor_band(floor: FloorAt) -> dict[str, Any]:
     """The floor of a JSD, mean to 95th percentile, across a plot."""
     return {
         "type": "rect", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": floor.mean, "y1": floor.p95,

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from madrl.evaluation.figures import COLORS
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.evaluation.tables import prompt_n
-from madrl.report.cells import Evaluation, Run, dumped, is_synthetic
+from madrl.evaluation.dumps import Evaluation, Run
+from madrl.report.evaluation_tables import prompt_n
+from madrl.report.study import is_synthetic
 from madrl.report.plots import Choice, Plot, floor_band, layout
-from madrl.report.rows import Floor, pooled_floor, prompt_floor
+from madrl.report.rows import FloorAt, pooled_floor, prompt_floor
 
 BINS = 12
 """Points of the accuracy over steps: single steps have too few responses of a category."""
@@ -44,12 +45,12 @@ Drawn = tuple[list[dict[str, Any]], dict[str, Any]]
 def run_plots(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evaluation]) -> list[Plot]:
     """What is logged at every step, with the evaluations as larger markers."""
     distances = [_pooled(run), _of_prompts(run)]
-    if is_synthetic(run.cell.dataset):  # the paper's distance of the task comes first
+    if is_synthetic(run.key.dataset):  # the paper's distance of the task comes first
         distances.reverse()
     names = run.settings.categories
     colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(names)}
     target = dict(zip(names, run.settings.target.tolist(), strict=True))
-    checked = [e for e in evaluations if e.split == evaluations[0].split]
+    checked = [e for e in evaluations if e["split"] == evaluations[0]["split"]]
     plots = [
         Plot(
             "shares",
@@ -114,7 +115,7 @@ def _shares(
         metric = f"mad/share/{name}"
         steps, values = _logged(history, metric)
         data.append(_line(name, steps, values, colors[name], ".3f") | {"legendgroup": name})
-        shares = [e.scores["by_category"][name]["share"] for e in evaluations]
+        shares = [e["by_category"][name]["share"] for e in evaluations]
         data.append(_diamonds(name, evaluations, shares, colors[name]) | {"legendgroup": name, "showlegend": not steps})
     whole = layout("share", "training step")
     whole["yaxis"]["range"] = [0, 1]
@@ -133,7 +134,7 @@ class Distance(NamedTuple):
     name: str
     metric: str
     """Of the training batch."""
-    floor: Floor
+    floor: FloorAt
     """Of the training batch."""
     of: Callable[[Evaluation], dict[str, Any]]
     """``jsd``, ``interval``, ``n``, ``floor`` and ``floor_p95`` of an evaluation."""
@@ -141,7 +142,7 @@ class Distance(NamedTuple):
 
 def _pooled(run: Run) -> Distance:
     def of(evaluation: Evaluation) -> dict[str, Any]:
-        scores = evaluation.scores
+        scores = evaluation
         return {"jsd": scores["jsd"], "interval": scores["jsd_interval"], "n": scores["on_support"]} | {
             name: scores[name] for name in ("floor", "floor_p95")
         }
@@ -152,7 +153,7 @@ def _pooled(run: Run) -> Distance:
 
 def _of_prompts(run: Run) -> Distance:
     def of(evaluation: Evaluation) -> dict[str, Any]:
-        scores = evaluation.scores["jsd_per_prompt"]
+        scores = evaluation["jsd_per_prompt"]
         return {"jsd": scores["mean"], "interval": scores["interval"], "n": prompt_n(scores)} | {
             name: scores[name] for name in ("floor", "floor_p95")
         }
@@ -169,7 +170,7 @@ def _jsd(history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evalu
         intervals = [found["interval"] or (found["jsd"],) * 2 for _, found in shown]
         jsds = [found["jsd"] for _, found in shown]
         data.append(
-            _diamonds(shown[0][0].split, [e for e, _ in shown], jsds, COLORS[5])
+            _diamonds(shown[0][0]["split"], [e for e, _ in shown], jsds, COLORS[5])
             | {
                 "error_y": {
                     "type": "data",
@@ -193,7 +194,7 @@ def _jsd(history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evalu
 def _accuracy(run: Run, colors: Mapping[str, str]) -> Drawn:
     """Of the scores that the run dumps at every step, in BINS stretches of equal length."""
     folder = run.folder
-    scores = dict(dumped(run, folder.scores))
+    scores = dict(run.dumps(folder.scores))
     steps = list(scores)
     whole = layout("pass@1", "training step")
     whole["yaxis"]["range"] = [0, 1]
@@ -256,7 +257,7 @@ def _diamonds(name: str, evaluations: Sequence[Evaluation], y: Sequence[float | 
         "type": "scatter",
         "mode": "markers",
         "name": name,
-        "x": [e.step for e in evaluations],
+        "x": [e["step"] for e in evaluations],
         "y": list(y),
         "marker": {"symbol": "diamond", "size": 10, "color": color, "line": {"color": "#fff", "width": 1.5}},
         "hovertemplate": "evaluation at step %{x}: %{y:.3f}",
