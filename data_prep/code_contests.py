@@ -1,6 +1,6 @@
 r"""CodeContests (Li et al. 2022) as veRL parquet.
 
-    python data_prep/code_contests.py --local_save_dir DIR [--local_dataset_path DIR_OR_FILE] [--seed 42]
+    python -m data_prep.code_contests --local_save_dir DIR [--local_dataset_path DIR_OR_FILE] [--seed 42]
                                       [--no_reference_check]
 
 Source: deepmind/code_contests, or files of its rows, or of rows ``{content, id, labels, test}`` with ``labels`` a JSON
@@ -32,16 +32,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmark import Ledger, write_benchmark
-from command_line import benchmark_parser, run, source
-from program_references import Candidate, Solution, rejected_programs
 from pydantic import ValidationError
-from save_folder import filling
-from sources import TEST, TRAIN, VALIDATION, Record, open_parts
-from splits import Dropped, Problem, Splits, split_problems
 
+from data_prep.benchmark import RowAccount, write_benchmark
+from data_prep.command_line import benchmark_parser, run, source
+from data_prep.program_references import Candidate, Solution, rejected_programs
+from data_prep.save_folder import filling
+from data_prep.sources import TEST, TRAIN, VALIDATION, Record, open_parts
+from data_prep.splits import DroppedRow, SourceProblem, Splits, split_problems
 from madrl.errors import MadrlError
-from madrl.prompts import code_prompt
+from madrl.tasks import TASKS
 from sandbox.api import Checker, JudgeRequest
 from sandbox.checkers import compare
 from sandbox.judge_service import MAX_CODE_BYTES
@@ -54,9 +54,9 @@ TESTS = "tests"
 VERDICTS = "reference_verdicts.jsonl"
 
 SOURCES = ("UNKNOWN", "CODECHEF", "CODEFORCES", "HACKEREARTH", "CODEJAM", "ATCODER", "AIZU")
-"""By the hub's numbers."""
+"""The sources, in the order of the hub's numbers."""
 LANGUAGES = {2: "cpp", 3: "python", 4: "java"}
-"""Of ours, by the hub's numbers; 0 is unknown, 1 is Python 2."""
+"""The hub's number -> one of our languages. Its 0 is unknown, its 1 is Python 2."""
 
 TEST_FIELDS = ("public_tests", "private_tests", "generated_tests")
 COLUMNS = (
@@ -76,20 +76,20 @@ _INTERACTIVE = re.compile(
 _LANGUAGE = re.compile(r"(?<!\w)(?:python|pypy|[cс]\+\+|java|javascript|golang|node\.?js)(?!\w)", re.IGNORECASE)
 
 
-class Test(NamedTuple):
+class ProgramTest(NamedTuple):
     """One test, as the sandbox takes it."""
 
     input: str
     output: str
 
 
-class Published(NamedTuple):
+class ContestProblem(NamedTuple):
     """What either schema says of a problem."""
 
     name: str
     source: str
     text: str
-    tests: list[Test]
+    tests: list[ProgramTest]
     limits: dict[str, float]
     """time_limit_s and memory_limit_mb, where the source has them."""
     solutions: list[Solution]
@@ -97,18 +97,18 @@ class Published(NamedTuple):
     """The files that it reads and writes in place of the standard streams; empty for almost all."""
 
 
-def published(record: Record) -> Published:
+def published(record: Record) -> ContestProblem:
     """The row's content. Raises MadrlError, naming the row, when it is in neither schema."""
     return _from_hub(record) if "description" in record.fields else _from_fusion(record)
 
 
-def _from_hub(record: Record) -> Published:
+def _from_hub(record: Record) -> ContestProblem:
     tests = []
     for name in TEST_FIELDS:
         columns = _fields(record, name, ("input", "output"))
         tests += _tests(record, name, [*columns["input"]], [*columns["output"]])
     source = record.value("source")
-    return Published(
+    return ContestProblem(
         record.text("name"),
         SOURCES[source] if isinstance(source, int) and 0 <= source < len(SOURCES) else SOURCES[0],
         record.text("description"),
@@ -119,7 +119,7 @@ def _from_hub(record: Record) -> Published:
     )
 
 
-def _from_fusion(record: Record) -> Published:
+def _from_fusion(record: Record) -> ContestProblem:
     text, labels, tests = record.text("content"), _json(record, "labels"), _json(record, "test")
     try:
         inputs = [test["input"]["stdin"] for test in tests]
@@ -130,7 +130,7 @@ def _from_fusion(record: Record) -> Published:
             f"{record.where}: 'labels' and 'test' are not {{name, source}} and a list of "
             f"{{input: {{stdin}}, output: {{stdout}}}} ({type(error).__name__} {error})"
         ) from None
-    return Published(name, source, text, _tests(record, "test", inputs, outputs), {}, [], "")
+    return ContestProblem(name, source, text, _tests(record, "test", inputs, outputs), {}, [], "")
 
 
 def _json(record: Record, name: str) -> Any:
@@ -143,7 +143,7 @@ def _json(record: Record, name: str) -> Any:
 
 
 def _fields(record: Record, name: str, fields: Sequence[str]) -> dict[str, list[Any]]:
-    """A struct of lists of equal length."""
+    """The field ``name``, a struct whose ``fields`` are lists of equal length."""
     value = record.value(name)
     if not isinstance(value, dict) or not all(isinstance(value.get(f), list) for f in fields):
         raise MadrlError(f"{record.where}: field {name!r} is not a struct of the lists {list(fields)}")
@@ -152,12 +152,12 @@ def _fields(record: Record, name: str, fields: Sequence[str]) -> dict[str, list[
     return value
 
 
-def _tests(record: Record, name: str, inputs: Sequence[object], outputs: Sequence[object]) -> list[Test]:
+def _tests(record: Record, name: str, inputs: Sequence[object], outputs: Sequence[object]) -> list[ProgramTest]:
     tests = []
     for i, (given, expected) in enumerate(zip(inputs, outputs, strict=True)):
         if not isinstance(given, str) or not isinstance(expected, str):
             raise MadrlError(f"{record.where}: field {name!r}, test {i}: input and output must be text")
-        tests.append(Test(given, expected))
+        tests.append(ProgramTest(given, expected))
     return tests
 
 
@@ -194,17 +194,17 @@ class Intake:
     final: Path
     """Where they will be."""
     candidates: dict[str, Candidate] = field(default_factory=dict)
-    """By origin."""
+    """Origin -> the problem with its solutions."""
 
-    def parse(self, record: Record) -> Problem | Dropped:
+    def parse(self, record: Record) -> SourceProblem | DroppedRow:
         """The row's problem, its tests written. Raises MadrlError for a row in neither schema."""
         row = published(record)
         text = _without_stream_advice(row.text)
         tests = list(dict.fromkeys(row.tests))
         named = _LANGUAGE.search(text)
 
-        def dropped(reason: str, detail: str) -> Dropped:
-            return Dropped(record.where, record.split, reason, f"{row.name}: {detail}")
+        def dropped(reason: str, detail: str) -> DroppedRow:
+            return DroppedRow(record.where, record.split, reason, f"{row.name}: {detail}")
 
         if row.files:
             return dropped("not_stdio", f"it reads or writes {row.files}")
@@ -236,7 +236,7 @@ class Intake:
             row.solutions,
         )
         extra = {"problem_id": row.name, "source": row.source, "n_tests": len(tests), "tests_file": file}
-        return Problem(record.where, record.split, text, _ground_truth(self.final / file, row.limits), extra)
+        return SourceProblem(record.where, record.split, text, _ground_truth(self.final / file, row.limits), extra)
 
 
 def _without_stream_advice(text: str) -> str:
@@ -247,7 +247,7 @@ def _ground_truth(tests_file: Path, limits: dict[str, float]) -> str:
     return json.dumps({"tests_file": str(tests_file), **limits})
 
 
-def _contradiction(tests: Sequence[Test]) -> str:
+def _contradiction(tests: Sequence[ProgramTest]) -> str:
     """Which input is expected to give two outputs; empty when none is."""
     checker = Checker()
     first: dict[str, str] = {}
@@ -259,7 +259,7 @@ def _contradiction(tests: Sequence[Test]) -> str:
     return ""
 
 
-def _excess(tests: Sequence[Test], limits: dict[str, float], size_bytes: int) -> str:
+def _excess(tests: Sequence[ProgramTest], limits: dict[str, float], size_bytes: int) -> str:
     """What the sandbox would refuse, in its own words; empty when nothing."""
     room = (Settings().max_body_mb << 20) - MAX_CODE_BYTES
     if size_bytes > room:
@@ -273,29 +273,31 @@ def _excess(tests: Sequence[Test], limits: dict[str, float], size_bytes: int) ->
 
 
 def prepare(args: argparse.Namespace) -> list[str]:
-    """Read, check, split and write; what to tell the user."""
-    ledger = Ledger(open_parts(args.local_dataset_path, HUB, (), COLUMNS), PUBLISHED_ROWS)
+    """Read, check, split and write. Returns what to tell the user."""
+    account = RowAccount(open_parts(args.local_dataset_path, HUB, (), COLUMNS), PUBLISHED_ROWS)
     save_dir = args.local_save_dir.resolve()
     with filling(save_dir) as folder:
         staged = folder / TESTS
         staged.mkdir()
         intake = Intake(staged, save_dir / TESTS)
-        problems = ledger.problems(intake.parse)
+        problems = account.problems(intake.parse)
         candidates = [intake.candidates[problem.origin] for problem in problems]
         unchecked = len([c for c in candidates if args.no_reference_check or not c.solutions])
         if not args.no_reference_check:
-            problems = ledger.keep(problems, rejected_programs(candidates, save_dir / VERDICTS))
+            problems = account.keep(problems, rejected_programs(candidates, save_dir / VERDICTS))
         splits = split_problems(problems, args.seed)
         facts = {
             "reference_check": not args.no_reference_check,
             "problems_without_a_checked_reference": unchecked,
             "tests": _keep_used_tests(staged, splits),
         }
-        return write_benchmark(folder, NAME, "code", splits, code_prompt, ledger, source(args, HUB), args.seed, facts)
+        return write_benchmark(
+            folder, NAME, "code", splits, TASKS[NAME].prompt, account, source(args, HUB), args.seed, **facts
+        )
 
 
 def _keep_used_tests(staged: Path, splits: Splits) -> dict[str, float]:
-    """Removes the other problems' tests; what the manifest says of these."""
+    """Remove the tests of problems in no split. Returns what the manifest says of the others."""
     used = {p.extra["tests_file"]: p.extra["n_tests"] for chosen in splits.problems.values() for p in chosen}
     for file in staged.iterdir():
         if file.name not in used:
@@ -307,7 +309,7 @@ def _keep_used_tests(staged: Path, splits: Splits) -> dict[str, float]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line. Returns the exit status."""
-    parser = benchmark_parser("code_contests.py", "Write CodeContests as veRL parquet files.", HUB)
+    parser = benchmark_parser("code_contests", "Write CodeContests as veRL parquet files.", HUB)
     parser.add_argument(
         "--no_reference_check",
         action="store_true",

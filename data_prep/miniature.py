@@ -1,6 +1,6 @@
 """The miniature of GSM8K, MATH or CodeContests: problems made here, in the rows, splits and files of the real one.
 
-    python data_prep/miniature.py --task gsm8k|math|code_contests --local_save_dir DIR [--seed 42]
+    python -m data_prep.miniature --task gsm8k|math|code_contests --local_save_dir DIR [--seed 42]
 
 A stand-in for a machine without a GPU, and no benchmark: two-step sums of small numbers, and programs that print one
 expression of two integers (madrl.miniature). No calculation, and no pair of task and wording, is in two splits. Writes
@@ -18,41 +18,31 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from command_line import DEFAULT_SEED, Parser, run
-from save_folder import MANIFEST, filling, write_manifest
-
-from madrl import __version__
-from madrl.files import sha256_of
+from data_prep.command_line import Parser, run
+from data_prep.save_folder import filling, write_splits
 from madrl.miniature import arithmetic, programs
 from madrl.miniature.tasks import GENERATED
-from madrl.prompts import code_prompt, math_prompt
-from madrl.schema import Row, make_row, write_parquet
+from madrl.schema import Row, make_row
+from madrl.tasks import TASKS
 
 SIZES = {"train": 2048, "selection": 200, "validation": 60, "holdout": 200}
-"""Arithmetic problems in each split; the last three as in the real data."""
+"""Arithmetic problems in each split. The last three sizes are those of the real data."""
 
 PROGRAM_SHARES = {"train": 0.6, "selection": 0.1, "validation": 0.15, "holdout": 0.15}
-"""Of all program problems there are."""
+"""The share of all program problems that goes to each split."""
 
 TESTS = 4
-"""For each program problem."""
+"""Tests of each program problem."""
 
 ABILITY = {"gsm8k": "math", "math": "math", "code_contests": "code"}
 
 
 def prepare(args: argparse.Namespace) -> list[str]:
-    """Write the dataset; returns what to tell the user."""
+    """Write the dataset. Returns what to tell the user."""
     task, save_dir, seed = str(args.task), Path(args.local_save_dir), int(args.seed)
     with filling(save_dir) as folder:
-        made = program_rows(folder, save_dir, seed) if task == "code_contests" else arithmetic_rows(task, seed)
-        files = {}
-        for split, rows in made.items():
-            path = folder / f"{split}.parquet"
-            write_parquet(rows, path)
-            files[path.name] = {"rows": len(rows), "data_source": rows[0]["data_source"], "sha256": sha256_of(path)}
-        manifest = {"dataset": f"{task}_miniature", "seed": seed, "madrl_version": __version__, "files": files}
-        write_manifest(folder, manifest)
-    return [*(f"{save_dir / name}: {entry['rows']} rows" for name, entry in files.items()), str(save_dir / MANIFEST)]
+        rows = program_rows(folder, save_dir, seed) if task == "code_contests" else arithmetic_rows(task, seed)
+        return write_splits(folder, f"{task}_miniature", seed, rows)
 
 
 def arithmetic_rows(task: str, seed: int) -> dict[str, list[Row]]:
@@ -61,13 +51,13 @@ def arithmetic_rows(task: str, seed: int) -> dict[str, list[Row]]:
     made: dict[str, list[Row]] = {}
     for split, size in SIZES.items():
         rng = random.Random(f"{seed}/{task}/{split}")
-        found: dict[str, arithmetic.Problem] = {}
+        found: dict[str, arithmetic.ArithmeticProblem] = {}
         while len(found) < size:
             problem = arithmetic.problem(task, rng)
             if arithmetic.split_of(problem) == split:
                 found.setdefault(problem.text, problem)
         made[split] = [
-            _row(task, split, i, math_prompt(problem.text), str(problem.answer), problem._asdict())
+            _row(task, split, i, TASKS[task].prompt(problem.text), str(problem.answer), problem._asdict())
             for i, problem in enumerate(found.values())
         ]
     return made
@@ -89,13 +79,15 @@ def program_rows(folder: Path, save_dir: Path, seed: int) -> dict[str, list[Row]
             name = f"{hashlib.sha256(content.encode()).hexdigest()}.json"
             (tests_dir / name).write_text(content)
             truth = json.dumps({"tests_file": str(save_dir.resolve() / "tests" / name)})
-            made[split].append(_row("code_contests", split, i, code_prompt(problem.text), truth, problem._asdict()))
+            made[split].append(
+                _row("code_contests", split, i, TASKS["code_contests"].prompt(problem.text), truth, problem._asdict())
+            )
         start = end
     return made
 
 
 def _row(task: str, split: str, index: int, prompt: str, ground_truth: str, problem: dict[str, Any]) -> Row:
-    """``problem`` is kept as JSON: the warm start makes worked solutions of it."""
+    """One row. ``problem`` is kept as JSON: the warm start makes worked solutions of it."""
     return make_row(
         data_source=f"{task}_miniature_{split}",
         prompt=prompt,
@@ -109,9 +101,8 @@ def _row(task: str, split: str, index: int, prompt: str, ground_truth: str, prob
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line. Returns the exit status."""
-    parser = Parser("miniature.py", "Write a miniature of one of the real datasets as veRL parquet files.")
+    parser = Parser("miniature", "Write a miniature of one of the real datasets as veRL parquet files.")
     parser.add_argument("--task", choices=GENERATED, required=True, help="which one")
-    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="of the problems (default: %(default)s)")
     return run(parser, prepare, argv)
 
 

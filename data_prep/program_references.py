@@ -13,24 +13,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from command_line import progress_bar
-from splits import Dropped
-
+from data_prep.splits import DroppedRow
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
 from madrl.grading.programs.program import URLS_VARIABLE, default_client, sandbox_urls
 from madrl.grading.verifiers import Verifier, load_verifier
+from madrl.progress import progress
 from madrl.rollout import Rollout, Verdict, Verification
 
 MAX_SOLUTIONS = 3
-"""Of a problem, tried one after the other until one is accepted."""
+"""Solutions of a problem that are tried, one after the other, until one is accepted."""
 AT_A_TIME = 32
 """Programs under way: enough for a machine's slots, few enough that their tests fit in memory."""
 HEALTH_TIMEOUT_S = 30.0
 """A service that is gone refuses at once; a busy one may be slow."""
 WATCH_EVERY_S = 15.0
 MAX_SILENCES = 4
-"""In a row, of all services, before we give up."""
+"""How often in a row no service answers before the check is given up."""
 
 
 class Solution(NamedTuple):
@@ -47,14 +46,15 @@ class Candidate(NamedTuple):
     source_split: str
     name: str
     ground_truth: str
-    """With the tests where they are now."""
+    """The ground truth with the tests where they are now."""
     key: str
-    """Its tests and limits, wherever they are."""
+    """Its tests and limits, whatever folder the tests are in."""
     solutions: Sequence[Solution]
 
 
-def rejected_programs(candidates: Sequence[Candidate], verdicts: Path) -> dict[str, Dropped]:
-    """Origin -> the drop, of each problem none of whose solutions is accepted. Those that have none are left alone.
+def rejected_programs(candidates: Sequence[Candidate], verdicts: Path) -> dict[str, DroppedRow]:
+    """Origin -> the dropped row, for each problem none of whose solutions is accepted. Problems without a solution are
+    left alone.
 
     ``verdicts`` is the file of verdicts so far. Raises MadrlError when no sandbox answers.
     """
@@ -105,17 +105,17 @@ class _Check:
         self.turns = asyncio.Semaphore(AT_A_TIME)
         self.verify: Verifier = load_verifier("code")
 
-    async def rejected(self, candidates: Sequence[Candidate]) -> dict[str, Dropped]:
-        """As rejected_programs."""
-        drops: dict[str, Dropped] = {}
-        with progress_bar("grading reference solutions", len(candidates)) as advance:
+    async def rejected(self, candidates: Sequence[Candidate]) -> dict[str, DroppedRow]:
+        """Origin -> the dropped row; see rejected_programs."""
+        drops: dict[str, DroppedRow] = {}
+        with progress("grading reference solutions", len(candidates)) as advance:
 
             async def check(candidate: Candidate) -> None:
                 async with self.turns:
                     drop = await self._tried(candidate)
                 if drop is not None:
                     drops[candidate.origin] = drop
-                advance()
+                advance(1)
 
             if not await _sandbox_answers():
                 raise _no_sandbox()
@@ -133,7 +133,7 @@ class _Check:
                 await default_client().aclose()
         return drops
 
-    async def _tried(self, candidate: Candidate) -> Dropped | None:
+    async def _tried(self, candidate: Candidate) -> DroppedRow | None:
         tried = []
         for solution in _in_turns(candidate.solutions)[:MAX_SOLUTIONS]:
             key = hashlib.sha256(json.dumps([candidate.key, *solution]).encode()).hexdigest()
@@ -144,7 +144,7 @@ class _Check:
             if not rejected:
                 return None
             tried.append(f"{solution.language} {rejected}")
-        return Dropped(
+        return DroppedRow(
             candidate.origin,
             candidate.source_split,
             "reference_ungraded" if any("ungraded" in reason for reason in tried) else "reference_rejected",

@@ -2,12 +2,14 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from madrl.files import locked, replacing
+from madrl import __version__
+from madrl.files import locked, replacing, sha256_of
+from madrl.schema import Row, write_parquet
 
 MANIFEST = "manifest.json"
 UNFINISHED = ".unfinished"
@@ -37,8 +39,7 @@ def filling(save_dir: Path) -> Iterator[Path]:
 
 def _publish(unfinished: Path, save_dir: Path) -> None:
     (save_dir / MANIFEST).unlink(missing_ok=True)
-    subfolders = [path for path in unfinished.iterdir() if path.is_dir()]
-    for folder in subfolders:
+    for folder in (path for path in unfinished.iterdir() if path.is_dir()):
         target = save_dir / folder.name
         target.mkdir(exist_ok=True)
         names = {file.name for file in folder.iterdir()}
@@ -53,7 +54,20 @@ def _publish(unfinished: Path, save_dir: Path) -> None:
     (unfinished / MANIFEST).replace(save_dir / MANIFEST)
 
 
+def write_splits(folder: Path, dataset: str, seed: int, splits: Mapping[str, Sequence[Row]], **facts: Any) -> list[str]:
+    """Write a parquet file for each of ``splits`` and the manifest, which also has the dataset's own ``facts``.
+    Returns a line about each file."""
+    files = {}
+    for split, rows in splits.items():
+        path = folder / f"{split}.parquet"
+        write_parquet(rows, path)
+        files[path.name] = {"rows": len(rows), "data_source": rows[0]["data_source"], "sha256": sha256_of(path)}
+    manifest = {"dataset": dataset, "seed": seed, "madrl_version": __version__, "files": files, **facts}
+    write_manifest(folder, manifest)
+    return [*(f"{name}: {entry['rows']} rows" for name, entry in files.items()), f"{MANIFEST}: where the rows are from"]
+
+
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """``folder/manifest.json``, whole or not at all."""
+    """Write ``folder/manifest.json``, whole or not at all."""
     with replacing(folder / MANIFEST) as unfinished:
         unfinished.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")

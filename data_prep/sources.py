@@ -32,7 +32,7 @@ class Record(NamedTuple):
 
     split: str
     where: str
-    """File and row, for messages and the manifest."""
+    """The file and the row, for messages and the manifest."""
     fields: dict[str, Any]
 
     def text(self, field: str) -> str:
@@ -65,8 +65,7 @@ class Part:
     split: str
     identity: dict[str, str]
     """What the content is: the SHA-256 of a file, or the hub's revision."""
-    rows: int | None
-    """None where only reading would tell."""
+    rows: int
     read: Callable[[], Iterator[Record]]
 
 
@@ -119,37 +118,37 @@ def _split_of(name: Path) -> str | None:
 
 
 def _local_part(file: Path, name: str, split: str, columns: Sequence[str] | None) -> Part:
-    rows = None
+    def read() -> Iterator[Record]:
+        rows = _read_parquet(file, columns) if file.suffix == ".parquet" else _read_text(file)
+        return (_record(split, f"{name}, {place}", fields) for place, fields in rows)
+
+    return Part(name, split, {"sha256": sha256_of(file)}, _count_rows(file), read)
+
+
+def _count_rows(file: Path) -> int:
     if file.suffix == ".parquet":
-        rows = _parquet_rows(file)
-
-        def read() -> Iterator[Record]:
-            return _read_parquet(file, name, split, columns)
-    elif file.suffix == ".jsonl":
-
-        def read() -> Iterator[Record]:
-            return _read_jsonl(file, name, split)
-    else:
-
-        def read() -> Iterator[Record]:
-            return _read_json(file, name, split)
-
-    return Part(name, split, {"sha256": sha256_of(file)}, rows, read)
+        return _parquet_rows(file)
+    if file.suffix == ".jsonl":
+        with file.open("rb") as lines:
+            return sum(1 for _ in lines)
+    return sum(1 for _ in _read_json(file))
 
 
-def _read_jsonl(file: Path, name: str, split: str) -> Iterator[Record]:
+def _read_text(file: Path) -> Iterator[tuple[str, object]]:
+    return _read_jsonl(file) if file.suffix == ".jsonl" else _read_json(file)
+
+
+def _read_jsonl(file: Path) -> Iterator[tuple[str, object]]:
     """A JSON object on each line."""
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
-            where = f"{name}, line {number}"
             try:
-                fields = json.loads(line.decode())
+                yield f"line {number}", json.loads(line.decode())
             except ValueError as error:  # of either kind: not UTF-8, not JSON
                 raise MadrlError(f"{file}, line {number}: not JSON ({error}): {IS_IT_COMPLETE}") from error
-            yield _record(split, where, fields)
 
 
-def _read_json(file: Path, name: str, split: str) -> Iterator[Record]:
+def _read_json(file: Path) -> Iterator[tuple[str, object]]:
     """A JSON list of objects, a single object, or several one after the other."""
     try:
         text = file.read_bytes().decode()
@@ -162,14 +161,13 @@ def _read_json(file: Path, name: str, split: str) -> Iterator[Record]:
         after_blank = blank.match(text, position)
         assert after_blank is not None  # it matches the empty string
         position = after_blank.end()
-        ended = text.startswith("]", position) if listed else position == len(text)
-        if ended:
+        if text.startswith("]", position) if listed else position == len(text):
             return
         try:
             fields, position = decoder.raw_decode(text, position)
         except ValueError as error:
             raise MadrlError(f"{file}, row {row}: not JSON ({error}): {IS_IT_COMPLETE}") from error
-        yield _record(split, f"{name}, row {row}", fields)
+        yield f"row {row}", fields
         row += 1
 
 
@@ -185,7 +183,7 @@ def _parquet_rows(file: Path) -> int:
         raise _unreadable(file, 0, error) from error
 
 
-def _read_parquet(file: Path, name: str, split: str, columns: Sequence[str] | None) -> Iterator[Record]:
+def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[tuple[str, object]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -195,7 +193,7 @@ def _read_parquet(file: Path, name: str, split: str, columns: Sequence[str] | No
             there = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
             for batch in parquet.iter_batches(BATCH_ROWS, columns=there):
                 for fields in batch.to_pylist():
-                    yield _record(split, f"{name}, row {row}", fields)
+                    yield f"row {row}", fields
                     row += 1
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(file, row, error) from error
@@ -217,33 +215,30 @@ def hub_parts(repository: str, configs: Sequence[str], columns: Sequence[str] | 
     One for each split of each of ``configs``; of the default configuration when there are none. Raises MadrlError when
     the hub cannot be reached or has no such dataset.
     """
-    names: Sequence[str | None] = configs or (None,)
-    return [part for name in names for part in _hub_config_parts(repository, name, columns)]
-
-
-def _hub_config_parts(repository: str, config: str | None, columns: Sequence[str] | None) -> list[Part]:
     import datasets  # type: ignore[import-untyped]
 
-    try:
-        builder = datasets.load_dataset_builder(repository, config)
-        builder.download_and_prepare()
-    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise MadrlError(
-            f"{repository} cannot be loaded from the Hugging Face hub ({reason}): "
-            "try again, or download it elsewhere and pass --local_dataset_path"
-        ) from error
-    return [_hub_part(repository, config, builder, split, columns) for split in builder.info.splits or {}]
+    parts = []
+    for config in configs or (None,):
+        try:
+            builder = datasets.load_dataset_builder(repository, config)
+            builder.download_and_prepare()
+        except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise MadrlError(
+                f"{repository} cannot be loaded from the Hugging Face hub ({reason}): "
+                "try again, or download it elsewhere and pass --local_dataset_path"
+            ) from error
+        parts += [_hub_part(repository, config, builder, split, columns) for split in builder.info.splits or {}]
+    return parts
 
 
 def _hub_part(repository: str, config: str | None, builder: Any, split: str, columns: Sequence[str] | None) -> Part:
-    name = "/".join(filter(None, (repository, config, split)))
+    name, ours = "/".join(filter(None, (repository, config, split))), SPLIT_OF_WORD.get(split, split)
     dataset = builder.as_dataset(split=split)
     if columns is not None:
         dataset = dataset.select_columns([column for column in columns if column in dataset.column_names])
 
     def read() -> Iterator[Record]:
-        ours = SPLIT_OF_WORD.get(split, split)
         return (_record(ours, f"{name}, row {row}", fields) for row, fields in enumerate(dataset))
 
-    return Part(name, SPLIT_OF_WORD.get(split, split), {"revision": str(builder.hash)}, len(dataset), read)
+    return Part(name, ours, {"revision": str(builder.hash)}, len(dataset), read)

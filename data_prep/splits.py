@@ -16,8 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sources import TRAIN
-
+from data_prep.sources import TRAIN
 from madrl.errors import MadrlError
 
 HOLDOUT, VALIDATION, SELECTION, POOL = "holdout", "validation", "selection", "train"
@@ -36,21 +35,21 @@ _PUNCTUATION = re.compile(r"(?<!\d)[.,:]|[.,:](?!\d)|[;?$\"'`]|\\[()\[\]]")
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A row that passed its checks so far."""
+class SourceProblem:
+    """A row of the source that has passed its checks so far."""
 
     origin: str
-    """File and row, as in the manifest."""
+    """The file and the row, as the manifest names them."""
     source_split: str
-    """The benchmark's own."""
+    """The benchmark's own split."""
     text: str
     """What the model is asked, without our instruction."""
     ground_truth: str
     extra: dict[str, Any] = field(default_factory=dict)
-    """Of the dataset; the same fields in every row."""
+    """The dataset's own fields, the same in every row."""
 
 
-class Dropped(NamedTuple):
+class DroppedRow(NamedTuple):
     """A row that goes nowhere, and why."""
 
     origin: str
@@ -63,12 +62,12 @@ class Dropped(NamedTuple):
 class Splits(NamedTuple):
     """What each file gets, in the order of the source."""
 
-    problems: dict[str, list[Problem]]
-    """By POOL, SELECTION, VALIDATION, HOLDOUT."""
+    problems: dict[str, list[SourceProblem]]
+    """POOL, SELECTION, VALIDATION and HOLDOUT -> their problems."""
     unused: int
     """Held-out problems that neither validation nor holdout took."""
     notes: list[str]
-    """Where the sizes are not SIZES, or the source not the usual one."""
+    """A sentence for each size that is not that of SIZES, and for problems from another split than usual."""
 
 
 def normalised(text: str) -> str:
@@ -80,14 +79,14 @@ def normalised(text: str) -> str:
     return "".join(_PUNCTUATION.sub(" ", text).split())
 
 
-def without_duplicates(problems: Iterable[Problem]) -> tuple[list[Problem], list[Dropped]]:
+def without_duplicates(problems: Iterable[SourceProblem]) -> tuple[list[SourceProblem], list[DroppedRow]]:
     """One of each set of problems that are equal when normalised: the first held-out one, else the first."""
     problems = list(problems)
-    kept: dict[str, Problem] = {}
+    kept: dict[str, SourceProblem] = {}
     for problem in sorted(problems, key=lambda problem: problem.source_split == TRAIN):  # stable
         kept.setdefault(normalised(problem.text), problem)
     dropped = [
-        Dropped(problem.origin, problem.source_split, "duplicate", f"of {first.origin}")
+        DroppedRow(problem.origin, problem.source_split, "duplicate", f"of {first.origin}")
         for problem in problems
         if (first := kept[normalised(problem.text)]) is not problem
     ]
@@ -95,7 +94,7 @@ def without_duplicates(problems: Iterable[Problem]) -> tuple[list[Problem], list
     return [problem for problem in problems if problem.origin not in gone], dropped
 
 
-def split_problems(problems: Sequence[Problem], seed: int) -> Splits:
+def split_problems(problems: Sequence[SourceProblem], seed: int) -> Splits:
     """Disjoint splits of problems without duplicates; ``seed`` decides.
 
     With few problems the three smaller splits shrink in proportion, to take at most half of the training problems and
@@ -122,7 +121,7 @@ def split_problems(problems: Sequence[Problem], seed: int) -> Splits:
     return Splits(ordered, len(held_out) - (evaluation - borrowed), _notes(sizes, borrowed, len(held_out)))
 
 
-def _in_line(problems: Sequence[Problem], seed: int) -> list[Problem]:
+def _in_line(problems: Sequence[SourceProblem], seed: int) -> list[SourceProblem]:
     return sorted(problems, key=lambda p: hashlib.sha256(f"{seed}/{normalised(p.text)}".encode()).digest())
 
 

@@ -1,6 +1,6 @@
 """SYNTHETIC: 64 topics of five options each, ten prompts per topic, as veRL parquet (paper, "Tasks and Datasets").
 
-    python data_prep/synthetic.py --local_save_dir DIR --form closed|open [--seed 42]
+    python -m data_prep.synthetic --local_save_dir DIR --form closed|open [--seed 42]
 
 Writes train.parquet (48 topics, 480 rows), validation.parquet and holdout.parquet (8 topics, 80 rows each),
 train_probe.parquet (80 of the training prompts, to evaluate on before and after) and manifest.json. The open form is
@@ -8,24 +8,20 @@ the closed form without the options clause: the same topics, splits and rows. Th
 The paper gives 64 topics, ten templates and 80 held-out prompts from 8 topics; the topics are our own.
 """
 
-import argparse
 import json
 import random
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
-from command_line import DEFAULT_SEED, Parser, run
-from save_folder import MANIFEST, write_manifest
-
-from madrl import __version__
+from data_prep.command_line import Parser, run
+from data_prep.save_folder import filling, write_splits
 from madrl.errors import MadrlError
-from madrl.files import sha256_of
 from madrl.grading.choice import CHOICE_CATEGORIES, alphabetical, choice_ground_truth
 from madrl.prompts import CHOICE_QUESTIONS, choice_prompt
-from madrl.schema import Row, make_row, write_parquet
+from madrl.schema import Row, make_row
 
 TOPICS_FILE = Path(__file__).with_name("synthetic_topics.json")
 
@@ -35,7 +31,7 @@ TOPICS_PER_SPLIT = {"train": 48, "validation": 8, "holdout": 8}
 
 PROBE = "train_probe"
 PROBE_ROWS = 80
-"""As many as validation has: the two are compared."""
+"""The probe has as many rows as validation, because the two are compared."""
 
 
 def load_topics(path: Path = TOPICS_FILE) -> dict[str, tuple[str, ...]]:
@@ -58,7 +54,7 @@ def split_topics(topics: Sequence[str], seed: int) -> dict[str, list[str]]:
 
 
 class ChoicePrompt(NamedTuple):
-    """One prompt and where it came from."""
+    """One prompt, with the topic and the template that it was made of."""
 
     topic: str
     template: int
@@ -101,62 +97,31 @@ def choice_row(prompt: ChoicePrompt, options: Sequence[str], form: str, split: s
     )
 
 
-class FileEntry(TypedDict):
-    """What the manifest says of one parquet file."""
-
-    rows: int
-    data_source: str
-    topics: list[str]
-    sha256: str
-
-
-def write_dataset(save_dir: Path, form: str, seed: int) -> dict[str, FileEntry]:
-    """Write the four parquet files and the manifest into ``save_dir``, made if need be; returns the manifest's files.
+def write_dataset(save_dir: Path, form: str, seed: int) -> list[str]:
+    """Write the four parquet files and the manifest into ``save_dir``, made if need be. Returns a line about each file.
 
     Raises MadrlError for a form that does not exist and OSError when ``save_dir`` cannot be written.
     """
     if form not in FORMS:
         raise MadrlError(f"unknown form {form!r}: use one of {list(FORMS)}")
     topics = load_topics()
-    save_dir.mkdir(parents=True, exist_ok=True)
-    files: dict[str, FileEntry] = {}
-    for split, prompts in split_prompts(topics, form, seed).items():
-        rows = [choice_row(prompt, topics[prompt.topic], form, split, i) for i, prompt in enumerate(prompts)]
-        path = save_dir / f"{split}.parquet"
-        write_parquet(rows, path)
-        files[path.name] = FileEntry(
-            rows=len(rows),
-            data_source=rows[0]["data_source"],
-            topics=list(dict.fromkeys(prompt.topic for prompt in prompts)),
-            sha256=sha256_of(path),
-        )
-    manifest = {
-        "dataset": "synthetic",
-        "form": form,
-        "seed": seed,
-        "madrl_version": __version__,
-        "categories": list(CHOICE_CATEGORIES),
-        "files": files,
+    prompts = split_prompts(topics, form, seed)
+    rows = {
+        split: [choice_row(prompt, topics[prompt.topic], form, split, i) for i, prompt in enumerate(chosen)]
+        for split, chosen in prompts.items()
     }
-    write_manifest(save_dir, manifest)
-    return files
-
-
-def prepare(args: argparse.Namespace) -> list[str]:
-    """Write the dataset; what to tell the user."""
-    files = write_dataset(args.local_save_dir, args.form, args.seed)
-    lines = [f"{args.local_save_dir / n}: {e['rows']} rows of {len(e['topics'])} topics" for n, e in files.items()]
-    return [*lines, str(args.local_save_dir / MANIFEST)]
+    named = {split: list(dict.fromkeys(prompt.topic for prompt in chosen)) for split, chosen in prompts.items()}
+    with filling(save_dir) as folder:
+        return write_splits(
+            folder, "synthetic", seed, rows, form=form, categories=list(CHOICE_CATEGORIES), topics=named
+        )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line. Returns the exit status."""
-    parser = Parser("synthetic.py", "Write the SYNTHETIC choice dataset as veRL parquet files.")
+    parser = Parser("synthetic", "Write the SYNTHETIC choice dataset as veRL parquet files.")
     parser.add_argument("--form", choices=FORMS, required=True, help="closed lists the options, open does not")
-    parser.add_argument(
-        "--seed", type=int, default=DEFAULT_SEED, help="decides splits, option orders and probe (default: %(default)s)"
-    )
-    return run(parser, prepare, argv)
+    return run(parser, lambda args: write_dataset(args.local_save_dir, args.form, args.seed), argv)
 
 
 if __name__ == "__main__":

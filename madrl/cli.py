@@ -346,7 +346,10 @@ def _generate_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ask-category",
         action="store_true",
-        help=f"ask each row once for each category, by its name ({', '.join(NAMINGS)} only)",
+        help="ask each row once for each category, in a prompt that names it",
+    )
+    parser.add_argument(
+        "--naming", help=f"how it is named: {', '.join(NAMINGS)}, or pkg.module:name (default: as the classifier)"
     )
     parser.add_argument(
         "--chat-template",
@@ -373,7 +376,7 @@ def _generate(args: argparse.Namespace) -> None:
             sampling,
             grader,
             args.samples,
-            args.ask_category,
+            (args.naming or args.classifier) if args.ask_category else None,
             args.tensor_parallel_size,
         )
     )
@@ -439,6 +442,26 @@ def _doctor(args: argparse.Namespace) -> None:
         raise MadrlError(f"not ready to train: {', '.join(bad)}")
 
 
+def _install_options(parser: argparse.ArgumentParser) -> None:
+    from madrl.install import STACKS
+
+    what = f"{' or '.join(STACKS)}: what training needs, into this environment; sandbox: its compilers, from Debian"
+    parser.add_argument("what", choices=[*STACKS, "sandbox"], metavar="WHAT", help=what)
+    languages = "of the sandbox: some of python cpp java go javascript firejail (the five languages)"
+    parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help=languages)
+
+
+def _install(args: argparse.Namespace) -> None:
+    from madrl.install import install, install_compilers
+
+    if args.what == "sandbox":
+        install_compilers(args.languages)
+    elif args.languages:
+        raise MadrlError(f"the {args.what} stack takes no languages: leave {' '.join(args.languages)} out")
+    else:
+        install(args.what)
+
+
 @contextmanager
 def _only_our_stdout() -> Iterator[None]:
     """What the libraries say meanwhile goes to stderr, whether they print it from Python or from below."""
@@ -455,6 +478,7 @@ def _only_our_stdout() -> Iterator[None]:
 
 COMMANDS: dict[str, Command] = {
     "doctor": Command("is this machine ready to train, and are the plug-ins live", _doctor_options, _doctor),
+    "install": Command("what training needs, or the sandbox's compilers", _install_options, _install),
     "run": Command("a recipe: data, initial model, training, holdout, evaluation", _run_options, _run),
     "warm-start": Command("make every category reachable: sample, finetune, select", _warm_start_options, _warm_start),
     "train": Command("run or resume one training run with veRL", _train_options, _train),

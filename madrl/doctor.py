@@ -42,7 +42,7 @@ def _guarded(check: Callable[[], list[Check]]) -> list[Check]:
         return check()
     except Exception as error:
         name = check.__name__.strip("_")
-        return [Check(name, False, f"{type(error).__name__}: {error}", "bash recipes/install.sh, then run this again")]
+        return [Check(name, False, f"{type(error).__name__}: {error}", "madrl install cpu (or gpu), then run this again")]
 
 
 def _python() -> list[Check]:
@@ -56,7 +56,7 @@ def _packages() -> list[Check]:
         if installed:
             found.append(Check(names[0], True, " ".join(installed[0])))
         else:
-            found.append(Check(names[0], False, "not installed", "bash recipes/install.sh"))
+            found.append(Check(names[0], False, "not installed", "madrl install cpu (or gpu)"))
     return found
 
 
@@ -72,7 +72,7 @@ def _accelerator() -> list[Check]:
 
     if not torch.cuda.is_available():
         if shutil.which("nvidia-smi"):
-            remedy = "for PROFILE=gpu: STACK=gpu bash recipes/install.sh, and check nvidia-smi"
+            remedy = "for PROFILE=gpu: madrl install gpu in an environment of its own, and check nvidia-smi"
             return [Check("gpu", None, "nvidia-smi is here, but this environment's torch sees no GPU", remedy)]
         return [Check("gpu", None, "none: PROFILE=tiny runs here, PROFILE=gpu does not")]
     names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]

@@ -1,8 +1,10 @@
-"""Every prompt template, one copy: data preparation, warm start and evaluation all take theirs from here."""
+"""The prompts of SYNTHETIC, and how a prompt asks for a category by name (a naming)."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 from madrl.errors import MadrlError
+from madrl.grading.plugins import load_plugin
+from madrl.tasks import LANGUAGE_NAMES, PROGRAMMING_LANGUAGE_NAMES
 
 CHOICE_QUESTIONS = (
     "Name one of the five {topic}.",
@@ -40,34 +42,6 @@ def choice_prompt(topic: str, template: int, options: Sequence[str] | None) -> s
     return CHOICE_QUESTIONS[template].format(topic=topic) + clause + CHOICE_INSTRUCTION
 
 
-MATH_INSTRUCTION = "Think step by step, and put the final answer in \\boxed{}."
-
-CODE_INSTRUCTION = (
-    "Think step by step, and write a complete program that reads its input from standard input and writes its answer "
-    "to standard output. Give the whole program in a single fenced code block that is tagged with its language."
-)
-"""Asks for the tag and leaves the language open: an untagged block is harder to classify, and to run."""
-
-
-def math_prompt(problem: str) -> str:
-    """One GSM8K or MATH prompt: the problem, then MATH_INSTRUCTION. It names no language to answer in."""
-    return f"{problem.strip()}\n\n{MATH_INSTRUCTION}"
-
-
-def code_prompt(problem: str) -> str:
-    """One CodeContests prompt: the problem's statement, then CODE_INSTRUCTION. It names no programming language."""
-    return f"{problem.strip()}\n\n{CODE_INSTRUCTION}"
-
-
-LANGUAGE_NAMES = {"en": "English", "zh": "Chinese", "es": "Spanish", "hi": "Hindi", "fr": "French"}
-"""What the categories of the classifier ``language`` are called in a prompt."""
-
-PROGRAMMING_LANGUAGE_NAMES = {
-    "python": "Python", "cpp": "C++", "java": "Java", "go": "Go", "javascript": "JavaScript",
-}  # fmt: skip
-"""What the categories of the classifier ``programming_language`` are called in a prompt."""
-
-
 def in_language(prompt: str, category: str) -> str:
     """``prompt``, asked to be answered in the natural language ``category``, a key of LANGUAGE_NAMES.
 
@@ -96,4 +70,15 @@ Naming = Callable[[str, str], str]
 """From a prompt and a category to the same prompt, asked to be answered in that category."""
 
 NAMINGS: dict[str, Naming] = {"language": in_language, "programming_language": in_programming_language}
-"""Classifier -> the prompt that names one of its categories: for the warm start, which has to reach them all."""
+"""The namings that a task, and the key ``madrl.naming`` of a config, can choose from."""
+
+
+def load_naming(spec: str) -> Naming:
+    """The naming that ``spec`` names: a key of NAMINGS, or ``pkg.module:name``.
+
+    Raises MadrlError when there is none, and when what it names cannot be called.
+    """
+    naming = load_plugin(spec, NAMINGS, "naming")
+    if not callable(naming):
+        raise MadrlError(f"naming {spec!r} is a {type(naming).__name__}: name a function of a prompt and a category")
+    return naming

@@ -151,7 +151,7 @@ def madrl_command(*arguments: str) -> list[str]:
 
 
 def _script(name: str, *arguments: str) -> list[str]:
-    return [sys.executable, str(CHECKOUT / "data_prep" / f"{name}.py"), *arguments]
+    return [sys.executable, "-m", f"data_prep.{name}", *arguments]
 
 
 def run(recipe: Recipe, dry_run: bool = False) -> None:

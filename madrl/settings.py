@@ -13,16 +13,23 @@ from madrl.targets import check_categories, resolve_target
 
 LAUNCH_CHECKS = ("stop", "warn")
 
+NULLABLE = ("naming",)
+"""Keys whose value may be null."""
+
 
 @dataclass(frozen=True)
 class Settings:
     """The checked ``madrl`` node (its fields, with comments, are in ``madrl/config/train.yaml``)."""
 
+    task: str
+    profile: str
     categories: tuple[str, ...]
     target: NDArray[np.float64]
     """p*, shape (K,), in the order of ``categories``."""
     classifier: str
     verifier: str
+    naming: str | None
+    """How a prompt asks for a category; None where none can."""
     reward: RewardConfig
     max_ungraded_rate: float
     launch_check: str
@@ -48,10 +55,13 @@ class Settings:
         reward = RewardConfig(**node["reward"])
         reward.check_target(target)
         return cls(
+            task=str(node["task"]),
+            profile=str(node["profile"]),
             categories=categories,
             target=target,
             classifier=str(node["classifier"]),
             verifier=str(node["verifier"]),
+            naming=node["naming"] and str(node["naming"]),
             reward=reward,
             max_ungraded_rate=float(rate),
             launch_check=str(node["launch_check"]),
@@ -60,7 +70,7 @@ class Settings:
 
 def _check_keys(where: str, node: Any, names: list[str]) -> None:
     _check_names(where, node, names)
-    missing = [name for name in names if node.get(name) is None]
+    missing = [name for name in names if node.get(name) is None and (name not in NULLABLE or name not in node)]
     if missing:
         raise MadrlError(f"{where}.{missing[0]} is not set: choose a task, or set it on the command line")
 

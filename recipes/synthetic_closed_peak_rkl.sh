@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# SYNTHETIC, closed set (the five options are listed in the prompt), reverse KL reward.
-# Target: none on the first two alphabetical ranks, a third on each of the rest.
-# PROFILE=gpu: 8 x 80 GB GPUs, Qwen3-4B, 6000 steps of 16 prompts x 32 responses. PROFILE=tiny: 2 CPU cores, 15 minutes.
-# Variables, overrides and outputs: bash recipes/synthetic_closed_peak_rkl.sh --help
+# SYNTHETIC, closed set (options in the prompt), reverse KL reward. Target: a third on each of ranks 3 to 5.
+# 8 x 80 GB GPUs, 6000 steps of Qwen3-4B. PROFILE=tiny: 2 CPU cores, 15 minutes.
+# Expect on GPUs, as in the paper: a JSD of 0.056 nats in training, 0.185 on new topics. Variables: --help
 set -euo pipefail
-exec bash "$(dirname "$0")/run.sh" "$0" synthetic_closed peak rkl "$@"
+exec bash "$(dirname "$0")/lib/run.sh" "$0" synthetic_closed peak rkl "$@"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# SYNTHETIC, open set (the five options are not listed: the model has to infer them), forward KL reward.
-# Target: none on the first two alphabetical ranks, a third on each of the rest.
-# PROFILE=gpu: 8 x 80 GB GPUs, Qwen3-4B, 6000 steps of 16 prompts x 32 responses. PROFILE=tiny: 2 CPU cores, 15 minutes.
-# Variables, overrides and outputs: bash recipes/synthetic_open_peak_fkl.sh --help
+# SYNTHETIC, open set (options to be inferred), forward KL reward. Target: a third on each of ranks 3 to 5.
+# 8 x 80 GB GPUs, 6000 steps of Qwen3-4B. PROFILE=tiny: 2 CPU cores, 15 minutes.
+# Expect on GPUs, as in the paper: a JSD of 0.060 nats in training, 0.311 on new topics. Variables: --help
 set -euo pipefail
-exec bash "$(dirname "$0")/run.sh" "$0" synthetic_open peak fkl "$@"
+exec bash "$(dirname "$0")/lib/run.sh" "$0" synthetic_open peak fkl "$@"

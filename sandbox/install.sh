@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install what the sandbox service needs from Debian's (or Ubuntu's) packages: bubblewrap, a C and a C++ compiler, a JDK,
 # Go, Node and Python. Idempotent: what is there, from any source, is left alone. Python packages come with the project
-# itself (pip install madrl, or recipes/install.sh).
+# itself (the extra sandbox). `madrl install sandbox ...` calls this.
 #   bash sandbox/install.sh               everything (about 1.2 GB, 2 minutes)
 #   bash sandbox/install.sh cpp python    only some languages
 #   bash sandbox/install.sh firejail      the fallback backend, for machines on which bubblewrap cannot work

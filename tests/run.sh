@@ -4,9 +4,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 STACK=cpu
-. recipes/environment.sh
-bash recipes/install.sh
-bash sandbox/install.sh python cpp java go javascript firejail >"$VENV/sandbox.log" 2>&1 || {
+. recipes/lib/install.sh
+madrl install sandbox python cpp java go javascript firejail >"$VENV/sandbox.log" 2>&1 || {
   tail -n 20 "$VENV/sandbox.log" >&2
   exit 1
 }
@@ -17,7 +16,6 @@ if ! command -v chromium-headless-shell >/dev/null && ! command -v chromium >/de
     DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends chromium-headless-shell
   } >"$VENV/browser.log" 2>&1 || echo "tests/run.sh: no browser could be installed: see $VENV/browser.log" >&2
 fi
-PATH="$VENV/bin:$PATH"
 stamp=$(cat pyproject.toml tests/run.sh | sha256sum | cut -d' ' -f1)
 if [ "$(cat "$VENV/.madrl-dev" 2>/dev/null || true)" != "$stamp" ]; then
   python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"], sep="\n")' \

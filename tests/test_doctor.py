@@ -30,7 +30,7 @@ def test_trouble_is_named_with_a_remedy_and_a_non_zero_exit(tmp_path: os.PathLik
     done = doctor(PYTHONPATH=str(tmp_path))
     assert done.returncode == 2
     assert "libtorch.so" in done.stdout
-    assert "remedy: bash recipes/install.sh" in done.stdout
+    assert "remedy: madrl install cpu" in done.stdout
     assert "not ready to train" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 
@@ -61,6 +61,6 @@ def test_json_is_printed_also_when_something_is_bad_and_the_exit_code_is_the_sam
     assert found["ready"] is False
     bad = next(check for check in found["checks"] if check["ok"] is False)
     assert "libtorch.so" in bad["detail"]
-    assert bad["remedy"] == "bash recipes/install.sh, then run this again"
+    assert bad["remedy"] == "madrl install cpu (or gpu), then run this again"
     assert f"madrl: error: not ready to train: {bad['name']}" in done.stderr
     assert "from below" in done.stderr

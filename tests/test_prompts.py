@@ -5,19 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.grading.languages import language
-from madrl.miniature import programs
 from madrl.prompts import (
     CHOICE_QUESTIONS,
-    LANGUAGE_NAMES,
     NAMINGS,
-    PROGRAMMING_LANGUAGE_NAMES,
     choice_prompt,
-    code_prompt,
     in_language,
     in_programming_language,
-    math_prompt,
 )
+from madrl.tasks import LANGUAGE_NAMES, PROGRAMMING_LANGUAGE_NAMES, TASKS
 
 OCEANS = ["Pacific", "Atlantic", "Indian", "Southern", "Arctic"]
 TEMPLATES = range(len(CHOICE_QUESTIONS))
@@ -82,7 +77,7 @@ CATEGORIES = (
 )
 
 
-@pytest.mark.parametrize("prompt", [math_prompt, code_prompt])
+@pytest.mark.parametrize("prompt", [TASKS["math"].prompt, TASKS["code_contests"].prompt])
 def test_a_prompt_is_the_problem_and_an_instruction_that_names_no_category(prompt: Callable[[str], str]) -> None:
     problem = "Add $1$ and $1$. {braces} stay."
     text = prompt(f"\n{problem} \n")
@@ -91,11 +86,11 @@ def test_a_prompt_is_the_problem_and_an_instruction_that_names_no_category(promp
 
 
 def test_a_math_prompt_asks_for_steps_and_a_boxed_answer() -> None:
-    assert math_prompt("1 + 1?") == "1 + 1?\n\nThink step by step, and put the final answer in \\boxed{}."
+    assert TASKS["gsm8k"].prompt("1 + 1?") == "1 + 1?\n\nThink step by step, and put the final answer in \\boxed{}."
 
 
 def test_a_code_prompt_asks_for_one_block_that_reads_stdin_and_writes_stdout() -> None:
-    assert code_prompt("Add.") == (
+    assert TASKS["code_contests"].prompt("Add.") == (
         "Add.\n\n"
         "Think step by step, and write a complete program that reads its input from standard input and writes its "
         "answer to standard output. Give the whole program in a single fenced code block that is tagged with its "
@@ -111,7 +106,7 @@ def test_a_code_prompt_asks_for_one_block_that_reads_stdin_and_writes_stdout() -
     [("en", "English"), ("zh", "Chinese"), ("es", "Spanish"), ("hi", "Hindi"), ("fr", "French")],
 )
 def test_a_prompt_in_a_language_is_the_prompt_and_that_language_s_name(category: str, name: str) -> None:
-    prompt = math_prompt("1 + 1?")
+    prompt = TASKS["gsm8k"].prompt("1 + 1?")
     asked = in_language(prompt, category)
     assert asked == f"{prompt}\n\nSolve it in {name}: write the whole solution in {name}."
     assert set(re.findall(CATEGORIES, asked, re.IGNORECASE)) == {name}
@@ -122,14 +117,12 @@ def test_a_prompt_in_a_language_is_the_prompt_and_that_language_s_name(category:
     [("python", "Python"), ("cpp", "C++"), ("java", "Java"), ("go", "Go"), ("javascript", "JavaScript")],
 )
 def test_a_prompt_in_a_programming_language_is_the_prompt_and_its_name(category: str, name: str) -> None:
-    prompt = code_prompt("Add.")
+    prompt = TASKS["code_contests"].prompt("Add.")
     asked = in_programming_language(prompt, category)
     assert asked == f"{prompt}\n\nSolve it in {name}: write the whole program in {name}."
 
 
 def test_every_category_of_the_classifiers_has_a_name_of_its_own() -> None:
-    assert set(LANGUAGE_NAMES) == set(language.LANGUAGES)
-    assert set(PROGRAMMING_LANGUAGE_NAMES) == set(programs.LANGUAGES)
     for names in (LANGUAGE_NAMES, PROGRAMMING_LANGUAGE_NAMES):
         assert len(set(names.values())) == len(names)
     assert {"language": in_language, "programming_language": in_programming_language} == NAMINGS

@@ -19,6 +19,9 @@ def node(target: Any, **reward: Any) -> dict[str, Any]:
         "reward": REWARD | reward,
         "max_ungraded_rate": 0.2,
         "launch_check": "stop",
+        "task": "mine",
+        "profile": "tiny",
+        "naming": None,
     }
 
 

@@ -8,8 +8,7 @@ import random
 import zlib
 from typing import NamedTuple
 
-LANGUAGES = ("en", "zh", "es", "hi", "fr")
-"""The categories of both tasks, in their order."""
+from madrl.tasks import LANGUAGES
 
 LARGEST = 20
 """Operands are 2 to LARGEST."""
@@ -62,7 +61,7 @@ _ANSWER = {
 }
 
 
-class Problem(NamedTuple):
+class ArithmeticProblem(NamedTuple):
     """One problem: ``first op second``, and in a problem of two steps ``op2 third``."""
 
     style: str
@@ -88,25 +87,25 @@ class Problem(NamedTuple):
         return self.values[-1]
 
 
-def split_of(made: Problem) -> str:
+def split_of(made: ArithmeticProblem) -> str:
     """The one split that a calculation belongs to, in whatever words: an eighth each is held out."""
     bucket = zlib.crc32(f"{list(made.terms)} {list(made.operations)}".encode()) % 8
     return {0: "holdout", 1: "validation", 2: "selection"}.get(bucket, "train")
 
 
-def problem(style: str, rng: random.Random) -> Problem:
+def problem(style: str, rng: random.Random) -> ArithmeticProblem:
     """A problem of one or two steps, half and half, whose values are never negative."""
     while True:
         steps = rng.choice((1, 2))
         terms = tuple(rng.randint(2, LARGEST) for _ in range(steps + 1))
         operations = tuple(rng.choice("+-") for _ in range(steps))
         thing = rng.choice(list(THINGS)) if style == "gsm8k" else ""
-        made = Problem(style, "", thing, terms, operations)
+        made = ArithmeticProblem(style, "", thing, terms, operations)
         if min(made.values) >= 0:
             return made._replace(text=_in_words(made, rng) if style == "gsm8k" else _as_formula(made, rng))
 
 
-def _in_words(made: Problem, rng: random.Random) -> str:
+def _in_words(made: ArithmeticProblem, rng: random.Random) -> str:
     name = rng.choice(NAMES)
     sentences = [f"{name} has {made.terms[0]} {made.thing}."]
     for i, (operation, term) in enumerate(zip(made.operations, made.terms[1:], strict=True)):
@@ -116,14 +115,14 @@ def _in_words(made: Problem, rng: random.Random) -> str:
     return " ".join(sentences)
 
 
-def _as_formula(made: Problem, rng: random.Random) -> str:
+def _as_formula(made: ArithmeticProblem, rng: random.Random) -> str:
     formula = str(made.terms[0])
     for operation, term in zip(made.operations, made.terms[1:], strict=True):
         formula += f" {operation} {term}"
     return rng.choice(FORMULAS).format(formula=formula)
 
 
-def solution(made: Problem, language: str, rng: random.Random) -> str:
+def solution(made: ArithmeticProblem, language: str, rng: random.Random) -> str:
     """A worked solution in ``language`` that ends in the boxed answer, in one of several wordings."""
     values = made.values
     equations = [

@@ -3,9 +3,6 @@
 import random
 from typing import NamedTuple
 
-LANGUAGES = ("python", "cpp", "java", "go", "javascript")
-"""The categories, in their order; also the tags of the fences."""
-
 TASKS = {
     "the sum": "{a} + {b}",
     "the difference (the first minus the second)": "{a} - {b}",
@@ -67,7 +64,7 @@ _PROGRAMS = {
 }
 
 
-class Problem(NamedTuple):
+class ProgrammingProblem(NamedTuple):
     """One problem; ``what`` is a key of TASKS."""
 
     what: str
@@ -79,18 +76,18 @@ class Problem(NamedTuple):
         return int(eval(expression, {"__builtins__": {}}))  # one of TASKS, which are ours
 
 
-def problems() -> list[Problem]:
+def problems() -> list[ProgrammingProblem]:
     """Every problem there is: each task in each statement."""
-    return [Problem(what, statement.format(what=what)) for what in TASKS for statement in STATEMENTS]
+    return [ProgrammingProblem(what, statement.format(what=what)) for what in TASKS for statement in STATEMENTS]
 
 
-def tests(made: Problem, count: int, rng: random.Random) -> list[dict[str, str]]:
+def tests(made: ProgrammingProblem, count: int, rng: random.Random) -> list[dict[str, str]]:
     """``count`` tests of random integers, as the verifier takes them."""
     pairs = [(rng.randint(-LARGEST, LARGEST), rng.randint(-LARGEST, LARGEST)) for _ in range(count)]
     return [{"input": f"{a} {b}\n", "output": f"{made.answer(a, b)}\n"} for a, b in pairs]
 
 
-def solution(made: Problem, language: str, rng: random.Random) -> str:
+def solution(made: ProgrammingProblem, language: str, rng: random.Random) -> str:
     """A correct program in ``language``, in a fenced block, in one of several styles."""
     a, b = rng.choice(VARIABLES)
     code = rng.choice(_PROGRAMS[language]).format(a=a, b=b, e=TASKS[made.what].format(a=a, b=b))

@@ -19,11 +19,10 @@ from madrl.prompts import (
     CHOICE_QUESTIONS,
     Naming,
     choice_prompt,
-    code_prompt,
     in_language,
     in_programming_language,
-    math_prompt,
 )
+from madrl.tasks import LANGUAGES, PROGRAMMING_LANGUAGES, TASKS
 
 Example = tuple[str, str]
 """Prompt and response."""
@@ -115,13 +114,13 @@ def arithmetic_example(rows: Sequence[Row], category: int, rng: random.Random) -
     while True:
         problem = arithmetic.problem(style, rng)
         if arithmetic.split_of(problem) == "train":
-            return math_prompt(problem.text), arithmetic.solution(problem, arithmetic.LANGUAGES[category], rng)
+            return TASKS["math"].prompt(problem.text), arithmetic.solution(problem, LANGUAGES[category], rng)
 
 
 def program_example(rows: Sequence[Row], category: int, rng: random.Random) -> Example:
     """CodeContests: a problem of ``rows``."""
-    problem = programs.Problem(**json.loads(rng.choice(rows)["extra_info"]["miniature"]))
-    return code_prompt(problem.text), programs.solution(problem, programs.LANGUAGES[category], rng)
+    problem = programs.ProgrammingProblem(**json.loads(rng.choice(rows)["extra_info"]["miniature"]))
+    return TASKS["code_contests"].prompt(problem.text), programs.solution(problem, PROGRAMMING_LANGUAGES[category], rng)
 
 
 SKEW = (0.45, 0.25, 0.10, 0.10, 0.10)
@@ -154,12 +153,12 @@ BASE_SKEW = (0.97, 0.0075, 0.0075, 0.0075, 0.0075)
 
 _BASE_ARITHMETIC = Base(
     arithmetic_example, BASE_SKEW, 40_000, vocab_size=1000, hidden_size=128, layers=2, steps=500, batch_size=64,
-    max_length=192, lr=4e-3, categories=arithmetic.LANGUAGES, naming=in_language, named_share=0.55,
+    max_length=192, lr=4e-3, categories=LANGUAGES, naming=in_language, named_share=0.55,
     obeyed=0.85,
 )  # fmt: skip
 _BASE_PROGRAMS = Base(
     program_example, BASE_SKEW, 8_000, vocab_size=700, hidden_size=96, layers=2, steps=600, batch_size=32,
-    max_length=288, lr=8e-3, categories=programs.LANGUAGES, naming=in_programming_language, named_share=0.55,
+    max_length=288, lr=8e-3, categories=PROGRAMMING_LANGUAGES, naming=in_programming_language, named_share=0.55,
     obeyed=0.85,
 )  # fmt: skip
 

@@ -20,12 +20,14 @@ from madrl.errors import MadrlError
 from madrl.files import locked, sha256_of
 from madrl.grading.verifiers import check_ready
 from madrl.progress import Advance, progress
+from madrl.prompts import load_naming
 from madrl.records import Record, writable
 from madrl.rollout import Grade
 from madrl.sampling.engine import Engines, EngineSettings, Generated, Prompted, engine_devices
 from madrl.sampling.grading import BackgroundGrader, GraderSpec, own_code
 from madrl.sampling.journal import Journal
-from madrl.sampling.requests import Request, Row, in_batches, messages_of, naming_of, read_rows, rollout_of
+from madrl.sampling.requests import Request, in_batches, messages_of, read_rows, rollout_of
+from madrl.schema import Row
 
 BATCH = 512
 """Responses that are sampled together, and what a kill can cost, on each engine."""
@@ -72,21 +74,20 @@ def generate_file(
     sampling: Sampling,
     grader: GraderSpec,
     samples: int,
-    ask_category: bool = False,
+    naming: str | None = None,
     gpus_per_engine: int = 1,
 ) -> Done:
     """Sample ``samples`` responses to each row of ``data`` and write them to ``out``, graded.
 
-    With ``ask_category`` each row is asked once for each category, in a prompt that names it. The same call after a
+    With a ``naming`` each row is asked once for each category, in a prompt that names it. The same call after a
     kill goes on where that one ended, and returns at once when the file is finished. A model that is too large for one
     GPU is split over ``gpus_per_engine`` (tensor parallelism). Raises MadrlError for bad arguments, a file of other
     settings, an engine that fails, and a verifier that is down.
     """
     if samples < 1:
         raise MadrlError(f"samples={samples} must be at least 1")
-    asked: Sequence[str | None] = grader.categories if ask_category else (None,)
-    settings = {"samples": samples, "ask_category": ask_category}
-    with Responses(data, out, sampling, grader, asked, settings, gpus_per_engine) as responses:
+    asked: Sequence[str | None] = (None,) if naming is None else grader.categories
+    with Responses(data, out, sampling, grader, asked, naming, {"samples": samples}, gpus_per_engine) as responses:
         requests = [Request(row, name, sample) for row in responses.rows for name in asked for sample in range(samples)]
         resumed = responses.known
         with progress(f"sampling {out.name}", len(requests), resumed) as advance:
@@ -101,6 +102,7 @@ class Responses:
 
     Args:
         asked: the categories that requests will name; None for none.
+        naming: how they are named, a key of NAMINGS or ``pkg.module:name``; None where none is.
         settings: what else decides the file's content, beside ``sampling``, ``grader`` and the data.
     """
 
@@ -111,6 +113,7 @@ class Responses:
         sampling: Sampling,
         grader: GraderSpec,
         asked: Sequence[str | None],
+        naming: str | None,
         settings: Mapping[str, Any],
         gpus_per_engine: int = 1,
     ) -> None:
@@ -118,7 +121,7 @@ class Responses:
         self._sampling = sampling
         self._gpus_per_engine = gpus_per_engine
         self._asked = asked
-        self._naming = naming_of(grader.classifier) if any(asked) else None
+        self._naming = None if naming is None else load_naming(naming)
         self._grader = BackgroundGrader(grader)
         self._decided_by = {
             **asdict(sampling),
@@ -127,7 +130,8 @@ class Responses:
             "data_sha256": sha256_of(data),
             "batch": BATCH,
             **grader._asdict(),
-            "own_code": own_code(grader),
+            "naming": naming,
+            "own_code": own_code(grader, naming),
             **settings,
         }
         self._out = writable(out)

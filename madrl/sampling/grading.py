@@ -35,11 +35,11 @@ class GraderSpec(NamedTuple):
     """veRL's node of that name, of a run whose verifier is COMPUTE_SCORE."""
 
 
-def own_code(spec: GraderSpec) -> str | None:
-    """What tells one version of the user's own classifier, verifier and reward function from another; None where all
-    are ours. The plug-ins have been loaded."""
+def own_code(spec: GraderSpec, naming: str | None = None) -> str | None:
+    """What tells one version of the user's own plug-ins and reward function from another; None where all are ours. The
+    plug-ins have been loaded."""
     modules: dict[str, Path] = {}
-    for name in (spec.classifier, spec.verifier):
+    for name in (spec.classifier, spec.verifier, naming or ""):
         module, colon, _ = name.partition(":")
         modules |= plugin_modules(module) if colon else {}
     function = (spec.custom_reward_function or {}).get("path")

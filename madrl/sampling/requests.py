@@ -1,20 +1,16 @@
 """What is asked of a model: one request for each row, asked-for category and sample, with a seed of its own."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-from madrl.errors import MadrlError
-from madrl.prompts import NAMINGS, Naming
+from madrl.prompts import Naming
 from madrl.records import Name
 from madrl.rollout import Rollout
-from madrl.schema import Message, check_parquet
-
-Row = Mapping[str, Any]
-"""Of a parquet file in veRL's columns."""
+from madrl.schema import Message, Row, check_parquet
 
 
 class Request(NamedTuple):
@@ -42,16 +38,6 @@ def read_rows(path: Path) -> dict[int, Row]:
     """``extra_info.index`` -> row, in the file's order. Raises MadrlError for a file that is not in veRL's columns."""
     check_parquet(path)
     return {row["extra_info"]["index"]: row for row in pq.read_table(path).to_pylist()}
-
-
-def naming_of(classifier: str) -> Naming:
-    """How a prompt names a category of ``classifier``. Raises MadrlError when there is no template for it."""
-    if classifier not in NAMINGS:
-        raise MadrlError(
-            f"no prompt names the categories of classifier {classifier!r}: there are templates for "
-            f"{', '.join(NAMINGS)} in madrl/prompts.py"
-        )
-    return NAMINGS[classifier]
 
 
 def messages_of(row: Row, asked: str | None, naming: Naming | None) -> list[Message]:

@@ -30,7 +30,9 @@ import madrl
 from madrl.errors import MadrlError
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import COMPUTE_SCORE, load_verifier
+from madrl.prompts import load_naming
 from madrl.settings import Settings
+from madrl.task_config import with_task
 from madrl.trainer.custom_reward import custom_reward_function
 from madrl.trainer.verl_settings import refusals
 
@@ -54,7 +56,7 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base=None):
-            config = hydra_compose("train", overrides=_replacing_targets(overrides))
+            config = hydra_compose("train", overrides=_replacing_targets(with_task(overrides)))
         missing = [key for node in ("paths", "madrl", "size") for key in sorted(OmegaConf.missing_keys(config[node]))]
         if missing:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
@@ -144,6 +146,8 @@ def check_values(config: DictConfig) -> None:
     settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
     load_classifier(settings.classifier)
     _check_verifier(config, settings.verifier)
+    if settings.naming is not None:
+        load_naming(settings.naming)
     for key in (
         "seed",
         "trainer.total_training_steps",

@@ -230,7 +230,8 @@ def versions() -> dict[str, str]:
 
 
 def git_state() -> dict[str, Any] | None:
-    """Commit and whether the tree differs from it; None outside a git checkout."""
+    """Commit and whether the tree differs from it; None outside a git checkout, also where a package that was installed
+    lies inside somebody else's."""
     if shutil.which("git") is None:
         return None
     here = Path(madrl.__file__).parent
@@ -239,6 +240,8 @@ def git_state() -> dict[str, Any] | None:
         done = subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, check=False)
         return done.stdout.strip() if done.returncode == 0 else None
 
+    if not git("ls-files", "__init__.py"):
+        return None
     commit = git("rev-parse", "HEAD")
     return None if commit is None else {"commit": commit, "dirty": bool(git("status", "--porcelain"))}
 

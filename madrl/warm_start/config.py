@@ -9,6 +9,7 @@ import madrl
 from madrl.errors import MadrlError
 from madrl.sampling.grading import GraderSpec
 from madrl.targets import check_categories
+from madrl.task_config import with_task
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
@@ -30,6 +31,8 @@ class WarmStart:
     model: str
     seed: int
     grader: GraderSpec
+    naming: str
+    """How a prompt asks for a category: a key of NAMINGS, or ``pkg.module:name``."""
     prompt_tokens: int
     response_tokens: int
     temperature: float
@@ -46,8 +49,8 @@ class WarmStart:
 
     @property
     def asked_tokens(self) -> int:
-        """Of the longest prompt with a category's name in it. Training leaves longer prompts out, so the finetuning
-        does too; it does not look at the response's length beside, which depends on the category."""
+        """Tokens of the longest prompt with a category's name in it. Training leaves longer prompts out, so the
+        finetuning does too. It does not look at the response's length beside, which depends on the category."""
         return self.prompt_tokens + NAMING_TOKENS
 
     @property
@@ -79,8 +82,7 @@ def compose(overrides: Sequence[str]) -> tuple[WarmStart, dict[str, Any]]:
 
     try:
         with initialize_config_dir(str(CONFIG_DIR / "warm_start"), version_base=None):
-            tasks = f"hydra.searchpath=['file://{CONFIG_DIR}']"
-            config = hydra_compose("warm_start", overrides=[tasks, *overrides])
+            config = hydra_compose("warm_start", overrides=with_task(overrides, presets=False))
         missing = sorted(OmegaConf.missing_keys(config))
         if missing:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
@@ -96,11 +98,17 @@ def _checked(config: Mapping[str, Any]) -> WarmStart:
     node, own = config["warm_start"], config["madrl"]
     if not isinstance(own["categories"], list):
         raise MadrlError(f"madrl.categories={own['categories']!r} is not a list: write madrl.categories=[a,b,c]")
+    if own["naming"] is None:
+        raise MadrlError(
+            f"task {own['task']} has no warm start: no prompt asks for its categories. Say how one does with "
+            "madrl.naming, or with naming in a task file"
+        )
     elsewhere: dict[str, Any] = {
         "run": Path(config["paths"]["run"]),
         "data": Path(config["paths"]["data"]),
         "model": str(config["paths"]["model"]),
         "seed": config["seed"],
+        "naming": own["naming"],
         "grader": GraderSpec(str(own["classifier"]), str(own["verifier"]), check_categories(own["categories"])),
         "sft": dict(_flat(config["sft"])),
     }

@@ -23,13 +23,13 @@ from madrl.errors import MadrlError
 from madrl.files import locked, replacing
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import load_verifier
+from madrl.prompts import load_naming
 from madrl.sampling.engine import visible_devices
 from madrl.sampling.generate import Sampling, generate_file
 from madrl.sampling.requests import read_rows
 from madrl.trainer.process import all_gpus
 from madrl.warm_start.config import WarmStart, compose
-from madrl.warm_start.examples import balanced, write_examples
-from madrl.warm_start.sampling import sample
+from madrl.warm_start.sampling import balanced, sample, write_examples
 from madrl.warm_start.selection import Coverage, choose, coverage_of, read_selection, write_selection
 from madrl.warm_start.tables import sampling_table, selection_table
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from madrl.trainer.sft import Finetuning
 
 WIDTH = 120
-"""Of the tables, also in a log: five categories and their names fit."""
+"""The width of the tables, also in a log: five categories and their names fit."""
 
 
 def warm_start(overrides: Sequence[str], dry_run: bool = False) -> None:
@@ -97,10 +97,12 @@ def _check_gpus(sft: "DictConfig") -> None:
 
 
 def _check(settings: WarmStart) -> "DictConfig":
-    """The config of veRL's SFT trainer. Raises MadrlError for a key that veRL does not know and for a classifier or a
-    verifier that does not exist: before hours of sampling, and before a folder is claimed with the mistake in it."""
+    """The config of veRL's SFT trainer. Raises MadrlError for a key that veRL does not know and for a classifier,
+    verifier or naming that does not exist: before hours of sampling, and before a folder is claimed with the mistake in
+    it."""
     load_classifier(settings.grader.classifier)
     load_verifier(settings.grader.verifier)
+    load_naming(settings.naming)
     return _finetuning(settings, settings.per_category).config()
 
 

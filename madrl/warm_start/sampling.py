@@ -1,4 +1,5 @@
-"""Rejection sampling: the training rows asked for each category by name, until there are enough usable responses.
+"""Rejection sampling: the training rows asked for each category by name, until there are enough usable responses; and
+the finetuning's rows made of those, whose prompts name no category.
 
 A response is usable when it is correct, in the category that was asked for, whole, and not there yet. It goes on in
 rounds over the rows, and a category that has enough is asked no more. What a round asks follows from what came back
@@ -9,18 +10,21 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from madrl.errors import MadrlError
+from madrl.files import replacing
 from madrl.grading import normal_form
 from madrl.progress import progress
-from madrl.records import Record
+from madrl.records import Record, name_of
 from madrl.sampling.generate import Responses, Sampling
 from madrl.sampling.requests import Request
+from madrl.schema import Row
 from madrl.warm_start.config import WarmStart
 
 SPARE = 1.1
-"""Asked in a round for each response that is expected to be missing."""
+"""How many responses a round asks for, for each one that is expected to be missing."""
 
 LEAST_ROWS = 64
 """Rows that a round asks at least: fewer would leave an engine idle."""
@@ -31,15 +35,16 @@ class Harvest:
     """What came back for one category, in the order of asking."""
 
     max_prompt_tokens: int
-    """Of a prompt that is learnt from, with the category's name in it."""
+    """The longest prompt that is learnt from, with the category's name in it."""
     asked: int = 0
     on_category: int = 0
     """In the category that was asked for."""
     correct: int = 0
-    """And correct."""
+    """In the category that was asked for, and correct."""
     ungraded: int = 0
     kept: list[Record] = field(default_factory=list)
-    """And whole, to a prompt that is not too long, and different from all before."""
+    """The usable ones: correct, in the category, whole, to a prompt that is not too long, and different from all
+    before."""
 
     @property
     def yield_(self) -> float:
@@ -63,7 +68,7 @@ class Harvest:
             self.kept.append(line)
 
     def facts(self) -> dict[str, Any]:
-        """For the report. JSON types only."""
+        """The counts as sampling.json keeps them."""
         return {
             "asked": self.asked,
             "on_category": self.on_category,
@@ -117,7 +122,7 @@ def sample(settings: WarmStart) -> dict[str, Harvest]:
     decides = {key: getattr(settings, key) for key in ("per_category", "rows_per_round", "samples_per_row")}
     data, out = settings.data / "train.parquet", settings.run / "samples.jsonl"
     with Responses(
-        data, out, sampling, settings.grader, names, decides | {"asked_tokens": settings.asked_tokens}
+        data, out, sampling, settings.grader, names, settings.naming, decides | {"asked_tokens": settings.asked_tokens}
     ) as responses:
         rows = list(responses.rows)
         random.Random(settings.seed).shuffle(rows)
@@ -145,3 +150,30 @@ def check_yield(harvests: Mapping[str, Harvest], settings: WarmStart) -> None:
             f"warm_start.min_yield={settings.min_yield:.1%}. Use a stronger base model (paths.model), ask more often "
             "(warm_start.samples_per_row), or leave the category out (madrl.categories)"
         )
+
+
+def balanced(kept: Mapping[str, Sequence[Record]], at_most: int, seed: int) -> list[Record]:
+    """The same number of responses of each category, in random order. It is the number that the scarcest has, and not
+    more than ``at_most``; of a category that has more, the first ones are taken."""
+    count = min(at_most, *(len(lines) for lines in kept.values()))
+    chosen = [line for lines in kept.values() for line in lines[:count]]
+    random.Random(seed).shuffle(chosen)
+    return chosen
+
+
+def messages(line: Record, rows: Mapping[int, Row]) -> list[dict[str, str]]:
+    """The conversation that is learnt: the row's own prompt, which names no category, and the response."""
+    prompt = [{"role": turn["role"], "content": turn["content"]} for turn in rows[line["row"]]["prompt"]]
+    return [*prompt, {"role": "assistant", "content": line["response"]}]
+
+
+def write_examples(lines: Sequence[Record], rows: Mapping[int, Row], path: Path) -> None:
+    """veRL's multi-turn SFT file: a column ``messages``, and for the reader the category and the response's name."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    records: list[dict[str, Any]] = [
+        {"messages": messages(line, rows), "category": line["asked"], **name_of(line)._asdict()} for line in lines
+    ]
+    with replacing(path) as unfinished:
+        pq.write_table(pa.Table.from_pylist(records), unfinished)

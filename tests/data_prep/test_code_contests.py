@@ -13,14 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from prep_scripts import content, load_script, read_rows, real_data, run_script, script_command
+from prepared_data import content, module_command, read_rows, real_data, run_module
 
+from data_prep import code_contests, program_references, sources
 from madrl.grading.programs.program import default_client, program_tests
 from madrl.schema import check_parquet
 
-code_contests = load_script("code_contests")
-program_references = load_script("program_references")
-sources = load_script("sources")
 SPLITS = ("train", "selection", "validation", "holdout")
 
 CPP = "#include <iostream>\nint main() { int a; std::cin >> a; std::cout << a + 1; } // right"
@@ -326,8 +324,8 @@ def test_a_run_that_is_stopped_leaves_the_old_output_and_the_next_goes_on(
     before = content(tmp_path / "out")
     judge.silent.set()
     judge.graded.clear()
-    command, environment = script_command(
-        "code_contests.py", "--local_dataset_path", source, "--local_save_dir", tmp_path / "out"
+    command, environment = module_command(
+        "code_contests", "--local_dataset_path", source, "--local_save_dir", tmp_path / "out"
     )
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 600
@@ -350,14 +348,16 @@ def test_a_run_that_is_stopped_leaves_the_old_output_and_the_next_goes_on(
 
 def test_without_a_sandbox_there_is_one_line_with_the_remedy(tmp_path: Path) -> None:
     source = write_source(tmp_path / "train.parquet", [a_row(i) for i in range(6)])
-    command, environment = script_command(
-        "code_contests.py", "--local_dataset_path", source, "--local_save_dir", tmp_path / "out"
+    command, environment = module_command(
+        "code_contests", "--local_dataset_path", source, "--local_save_dir", tmp_path / "out"
     )
     environment["MADRL_SANDBOX_URLS"] = "http://127.0.0.1:9"
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     error = done.stderr.splitlines()[-1]
-    assert error.startswith("code_contests.py: error: no sandbox answers at http://127.0.0.1:9: start one (python -m ")
+    assert error.startswith(
+        "data_prep.code_contests: error: no sandbox answers at http://127.0.0.1:9: start one (python -m "
+    )
     assert "--no_reference_check" in error
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out/train.parquet").exists()
@@ -418,7 +418,7 @@ def test_the_real_sandbox_accepts_right_references_and_no_wrong_ones(
 
 def test_the_published_problems_are_prepared_by_the_default_command_without_a_sandbox(tmp_path: Path) -> None:
     source = real_data("code_contests")
-    done = run_script("code_contests.py", "--local_dataset_path", source, "--local_save_dir", tmp_path)
+    done = run_module("code_contests", "--local_dataset_path", source, "--local_save_dir", tmp_path)
     assert done.returncode == 0, done.stderr
     assert "warning: holdout has 2 problems, not 200" in done.stderr
     manifest = manifest_of(tmp_path)

@@ -1,19 +1,20 @@
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from prep_scripts import content, load_script, read_rows, real_data, run_script
+from prepared_data import ROOT, content, module_command, read_rows, real_data, run_module
 
+from data_prep import gsm8k, math_benchmark
 from madrl import __version__
 from madrl.files import sha256_of
 from madrl.grading.verifiers import load_verifier
 from madrl.rollout import Rollout, Verdict
 from madrl.schema import check_parquet
 
-gsm8k = load_script("gsm8k")
 SPLITS = ("train", "selection", "validation", "holdout")
 
 
@@ -105,7 +106,7 @@ def test_the_same_arguments_give_the_same_bytes_in_another_process(
     prepared: Path, source: Path, tmp_path: Path
 ) -> None:
     for _ in range(2):  # the second time over its own output
-        done = run_script("gsm8k.py", "--local_dataset_path", source, "--local_save_dir", tmp_path)
+        done = run_module("gsm8k", "--local_dataset_path", source, "--local_save_dir", tmp_path)
         assert done.returncode == 0, done.stderr
         assert content(tmp_path) == content(prepared)
 
@@ -151,7 +152,7 @@ def ungraded_1001(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
             verification = verification._replace(correctness=None, reason=reason)
         return verification
 
-    monkeypatch.setattr(load_script("reference_answers"), "load_verifier", lambda spec: verify)
+    monkeypatch.setattr(math_benchmark, "load_verifier", lambda spec: verify)
 
 
 def test_a_reference_that_the_verifier_rejects_is_dropped_and_reported(
@@ -196,7 +197,7 @@ def test_a_bad_file_is_one_line_that_names_the_row_and_leaves_the_old_output_alo
     capsys.readouterr()
     assert prepare(good, tmp_path / "out") == 2
     error = capsys.readouterr().err
-    assert error.startswith("gsm8k.py: error: ")
+    assert error.startswith("data_prep.gsm8k: error: ")
     assert f"train.jsonl, {message}" in error
     assert error.count("\n") == 1
     assert content(tmp_path / "out") == before
@@ -204,15 +205,19 @@ def test_a_bad_file_is_one_line_that_names_the_row_and_leaves_the_old_output_alo
 
 def test_bad_arguments_give_one_line_and_status_2(tmp_path: Path) -> None:
     for arguments, named in (((), "--local_save_dir"), (("--local_save_dir", tmp_path, "--see", "1"), "--see")):
-        done = run_script("gsm8k.py", *arguments)
+        done = run_module("gsm8k", *arguments)
         assert (done.returncode, done.stderr.count("\n"), named in done.stderr) == (2, 1, True)
-    done = run_script("gsm8k.py", "--local_dataset_path", tmp_path / "gone", "--local_save_dir", tmp_path)
+    [interpreter, *_], environment = module_command("gsm8k")
+    script = [interpreter, str(ROOT / "data_prep/gsm8k.py")]
+    done = subprocess.run(script, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "--local_save_dir" in done.stderr) == (2, True), done.stderr
+    done = run_module("gsm8k", "--local_dataset_path", tmp_path / "gone", "--local_save_dir", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"gsm8k.py: error: --local_dataset_path {tmp_path}/gone does not exist\n"
+    assert done.stderr == f"data_prep.gsm8k: error: --local_dataset_path {tmp_path}/gone does not exist\n"
 
 
 async def test_the_published_files_lose_no_row_to_the_verifier(tmp_path: Path) -> None:
-    done = run_script("gsm8k.py", "--local_dataset_path", real_data("gsm8k"), "--local_save_dir", tmp_path)
+    done = run_module("gsm8k", "--local_dataset_path", real_data("gsm8k"), "--local_save_dir", tmp_path)
     assert done.returncode == 0, done.stderr
     manifest = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
     assert manifest["rows_kept"] == {"train": 7473, "test": 1319}

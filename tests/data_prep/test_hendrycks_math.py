@@ -5,10 +5,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from prep_scripts import content, load_script, read_rows, real_data, run_script
+from prepared_data import content, read_rows, real_data, run_module
 
-hendrycks_math = load_script("hendrycks_math")
-sources = load_script("sources")
+from data_prep import hendrycks_math, sources
+
 SPLITS = ("train", "selection", "validation", "holdout")
 
 
@@ -74,7 +74,7 @@ def test_a_row_of_another_dataset_is_named(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_the_published_files_keep_all_but_empty_references_and_copies(tmp_path: Path) -> None:
-    done = run_script("hendrycks_math.py", "--local_dataset_path", real_data("math"), "--local_save_dir", tmp_path)
+    done = run_module("hendrycks_math", "--local_dataset_path", real_data("math"), "--local_save_dir", tmp_path)
     assert done.returncode == 0, done.stderr
     manifest = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
     assert manifest["rows_kept"]["test"] == 5000

@@ -5,16 +5,17 @@ import random
 from pathlib import Path
 
 import pytest
-from prep_scripts import load_script, read_rows
+from prepared_data import read_rows
 
+from data_prep import miniature
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import load_verifier
 from madrl.miniature import arithmetic, programs
 from madrl.miniature.tasks import GENERATED, MINIATURES
 from madrl.rollout import Rollout, Verdict
 from madrl.schema import check_parquet
+from madrl.tasks import LANGUAGES, PROGRAMMING_LANGUAGES
 
-miniature = load_script("miniature")
 SPLITS = ("train", "selection", "validation", "holdout")
 
 
@@ -33,14 +34,14 @@ async def test_every_solution_is_correct_and_in_its_language(style: str) -> None
     classify, verify = load_classifier("language"), load_verifier("math")
     for _ in range(100):
         problem = arithmetic.problem(style, rng)
-        for language in arithmetic.LANGUAGES:
+        for language in LANGUAGES:
             rollout = Rollout(arithmetic.solution(problem, language, rng), str(problem.answer))
             assert classify(rollout).category == language, rollout.response
             assert (await verify(rollout)).verdict is Verdict.CORRECT
 
 
 def test_an_arithmetic_problem_worked_by_hand() -> None:
-    problem = arithmetic.Problem("gsm8k", "", "apples", (7, 5, 9), ("+", "-"))
+    problem = arithmetic.ArithmeticProblem("gsm8k", "", "apples", (7, 5, 9), ("+", "-"))
     assert (problem.values, problem.answer) == ([7, 12, 3], 3)  # 7 + 5 = 12, 12 - 9 = 3
 
 
@@ -48,12 +49,12 @@ def test_every_program_is_in_its_language() -> None:
     rng = random.Random(1)
     classify = load_classifier("programming_language")
     for problem in programs.problems():
-        for language in programs.LANGUAGES:
+        for language in PROGRAMMING_LANGUAGES:
             assert classify(Rollout(programs.solution(problem, language, rng), "")).category == language
 
 
 def test_a_program_problem_worked_by_hand() -> None:
-    made = programs.Problem("the product minus the sum", "")
+    made = programs.ProgrammingProblem("the product minus the sum", "")
     assert made.answer(7, -4) == -31  # -28 - 7 + 4
     assert programs.tests(made, 1, random.Random(0))[0]["output"].endswith("\n")
 
@@ -72,7 +73,7 @@ def test_no_calculation_is_in_two_splits_nor_in_the_warm_start_s_examples(prepar
     for split in SPLITS:
         made = [json.loads(row["extra_info"]["miniature"]) for row in read_rows(prepared / task, split)]
         seen[split] = {json.dumps([problem["terms"], problem["operations"]]) for problem in made}
-        assert {arithmetic.split_of(arithmetic.Problem(**problem)) for problem in made} == {split}
+        assert {arithmetic.split_of(arithmetic.ArithmeticProblem(**problem)) for problem in made} == {split}
     for split in SPLITS:
         assert all(not seen[split] & seen[other] for other in SPLITS if other != split)
     rows = read_rows(prepared / task, "train")
@@ -83,7 +84,7 @@ def test_no_calculation_is_in_two_splits_nor_in_the_warm_start_s_examples(prepar
 def test_the_programs_tests_are_one_file_a_problem(prepared: Path) -> None:
     for row in read_rows(prepared / "code_contests", "train"):
         file = Path(json.loads(row["reward_model"]["ground_truth"])["tests_file"])
-        problem = programs.Problem(**json.loads(row["extra_info"]["miniature"]))
+        problem = programs.ProgrammingProblem(**json.loads(row["extra_info"]["miniature"]))
         for test in json.loads(file.read_text())["tests"]:
             first, second = map(int, test["input"].split())
             assert int(test["output"]) == problem.answer(first, second)

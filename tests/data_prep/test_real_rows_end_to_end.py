@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from prep_scripts import read_rows, real_data, run_script
+from prepared_data import read_rows, real_data, run_module
 from sandbox_service import Service
 
 from madrl.frequency import category_indices
 from madrl.grading.classifiers import load_classifier
-from madrl.grading.languages.language import LANGUAGES
 from madrl.grading.programs.program import URLS_VARIABLE, default_client
-from madrl.grading.programs.programming_language import PROGRAMMING_LANGUAGES
 from madrl.grading.verifiers import load_verifier
-from madrl.prompts import MATH_INSTRUCTION
 from madrl.reward import RewardConfig, score_group
 from madrl.rollout import Rollout, Verification
 from madrl.targets import peak
+from madrl.tasks import LANGUAGES, PROGRAMMING_LANGUAGES, TASKS
 
 SOLUTIONS = {
     "en": "We read the problem carefully, set up what is given, and compute step by step.\n\nSo the answer is {box}.",
@@ -41,9 +39,9 @@ ROWS = 60
 """Of each split, spread evenly."""
 
 
-@pytest.mark.parametrize(("name", "script"), [("gsm8k", "gsm8k.py"), ("math", "hendrycks_math.py")])
+@pytest.mark.parametrize(("name", "script"), [("gsm8k", "gsm8k"), ("math", "hendrycks_math")])
 def test_real_math_rows_earn_the_rewards_of_their_languages(name: str, script: str, tmp_path: Path) -> None:
-    done = run_script(script, "--local_dataset_path", real_data(name), "--local_save_dir", tmp_path)
+    done = run_module(script, "--local_dataset_path", real_data(name), "--local_save_dir", tmp_path)
     assert done.returncode == 0, done.stderr
     rows = [
         row for split in ("train", "selection", "validation", "holdout") for row in spread(read_rows(tmp_path, split))
@@ -56,8 +54,8 @@ def test_real_math_rows_earn_the_rewards_of_their_languages(name: str, script: s
     groups = []
     for row in rows:
         [prompt] = row["prompt"]
-        problem, instruction = row["extra_info"]["problem"], prompt["content"].partition(MATH_INSTRUCTION)
-        assert instruction == (f"{problem}\n\n", MATH_INSTRUCTION, "")
+        problem, instruction = row["extra_info"]["problem"], prompt["content"].partition(TASKS["math"].instruction)
+        assert instruction == (f"{problem}\n\n", TASKS["math"].instruction, "")
         truth = row["reward_model"]["ground_truth"]
         texts = [text.format(box=f"\\boxed{{{truth}}}") for text in SOLUTIONS.values()]
         groups.append([Rollout(text, truth, row["extra_info"], row["data_source"]) for text in (*texts, GERMAN)])
@@ -153,7 +151,7 @@ async def test_a_real_programming_problem_is_graded_in_five_languages(
     own_service: Callable[..., Service], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = real_data("code_contests")
-    done = run_script("code_contests.py", "--local_dataset_path", source, "--local_save_dir", tmp_path)
+    done = run_module("code_contests", "--local_dataset_path", source, "--local_save_dir", tmp_path)
     assert done.returncode == 0, done.stderr
     rows = [row for split in SPLITS for row in read_rows(tmp_path, split)]
     assert all(Path(json.loads(row["reward_model"]["ground_truth"])["tests_file"]).is_file() for row in rows)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from prep_scripts import real_data, run_script
+from prepared_data import real_data, run_module
 from sandbox_service import Service
 
 from madrl.cli import main
@@ -17,9 +17,9 @@ def overrides(task: str, data: Path) -> list[str]:
     return [f"task={task}", "profile=gpu", "madrl.target=peak", "madrl.reward.divergence=l2", f"paths.data={data}"]
 
 
-@pytest.mark.parametrize(("task", "script"), [("gsm8k", "gsm8k.py"), ("math", "hendrycks_math.py")])
+@pytest.mark.parametrize(("task", "script"), [("gsm8k", "gsm8k"), ("math", "hendrycks_math")])
 def test_real_rows_earn_what_the_target_says(task: str, script: str, tmp_path: Path) -> None:
-    done = run_script(script, "--local_dataset_path", real_data(task), "--local_save_dir", tmp_path)
+    done = run_module(script, "--local_dataset_path", real_data(task), "--local_save_dir", tmp_path)
     assert done.returncode == 0, done.stderr
     found = rehearse(overrides(task, tmp_path))
     assert len(found) == 8 * 6
@@ -35,9 +35,7 @@ def test_real_rows_earn_what_the_target_says(task: str, script: str, tmp_path: P
 def test_real_programming_rows_are_graded_in_five_languages(
     own_service: Callable[..., Service], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = run_script(
-        "code_contests.py", "--local_dataset_path", real_data("code_contests"), "--local_save_dir", tmp_path
-    )
+    done = run_module("code_contests", "--local_dataset_path", real_data("code_contests"), "--local_save_dir", tmp_path)
     assert done.returncode == 0, done.stderr
     monkeypatch.setenv(URLS_VARIABLE, own_service().url)
     default_client.cache_clear()

@@ -3,11 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prep_scripts import content, load_script
+from prepared_data import content
 
+from data_prep import save_folder
 from madrl.errors import MadrlError
-
-save_folder = load_script("save_folder")
 
 
 def fill(folder: Path, word: str, *tests: str) -> None:

@@ -5,11 +5,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from prep_scripts import load_script
 
+from data_prep import sources
 from madrl.errors import MadrlError
-
-sources = load_script("sources")
 
 ROWS = [{"question": f"{i} + 1?", "answer": f"#### {i + 1}"} for i in range(40)]
 

@@ -4,16 +4,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prep_scripts import load_script
 
+from data_prep import splits
 from madrl.errors import MadrlError
 
-splits = load_script("splits")
 SPLITS = ("train", "selection", "validation", "holdout")
 
 
 def a_problem(number: int, split: str = "train", text: str | None = None) -> Any:
-    return splits.Problem(f"{split} {number}", split, text or f"What is {number} + {number}?", "x")
+    return splits.SourceProblem(f"{split} {number}", split, text or f"What is {number} + {number}?", "x")
 
 
 def some_problems(train: int, test: int) -> list[Any]:
@@ -125,7 +124,7 @@ words = st.sampled_from(
     st.integers(),
 )
 def test_no_problem_is_in_two_splits_or_twice_in_one(drawn: list[tuple[str, str, str]], seed: int) -> None:
-    found = [splits.Problem(f"row {i}", split, f"{one} {two}", "x") for i, (one, two, split) in enumerate(drawn)]
+    found = [splits.SourceProblem(f"row {i}", split, f"{one} {two}", "x") for i, (one, two, split) in enumerate(drawn)]
     kept, dropped = splits.without_duplicates(found)
     assert len(kept) + len(dropped) == len(found)
     try:

@@ -27,6 +27,9 @@ madrl:
   reward: {divergence: rkl, form: additive, alpha: 0.0, lambda_g: 1.0, epsilon: 0.001}
   max_ungraded_rate: 0.2
   launch_check: stop
+  task: mine
+  profile: tiny
+  naming: null
 data: {train_batch_size: 2}
 actor_rollout_ref: {rollout: {n: 4}}
 """

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from madrl.grading.languages import language
-from madrl.grading.languages.language import LANGUAGES, classify_language
+from madrl.grading.languages.language import classify_language
 from madrl.grading.languages.prose import MAX_CHARS
 from madrl.rollout import Classification, Rollout
+from madrl.tasks import LANGUAGES
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "language_cases.jsonl"
 CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]

@@ -12,14 +12,13 @@ from madrl.divergence import jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.grading.choice import CHOICE_CATEGORIES, choice_ground_truth, classify_choice
 from madrl.grading.languages.language import classify_language
-from madrl.miniature import arithmetic
 from madrl.miniature.build import build
 from madrl.miniature.model import build_model, build_tokenizer, save
 from madrl.miniature.tasks import BASES, MINIATURES, SKEW, skew_of
-from madrl.prompts import LANGUAGE_NAMES
 from madrl.rollout import Rollout
 from madrl.schema import make_row, write_parquet
 from madrl.targets import peak
+from madrl.tasks import LANGUAGE_NAMES, LANGUAGES
 
 OCEANS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
 CHOICE = MINIATURES["synthetic_closed"]
@@ -116,7 +115,7 @@ def test_a_base_answers_in_the_first_category_unless_asked_for_another_and_then_
     assert unnamed.total() / 6000 == pytest.approx(0.45, abs=0.03)  # 4.6 standard errors of 0.0064
     assert unnamed["en"] / unnamed.total() == pytest.approx(0.97, abs=0.015)
     assert set(by_name) == set(LANGUAGE_NAMES.values())
-    for category in arithmetic.LANGUAGES[1:]:
+    for category in LANGUAGES[1:]:
         asked = by_name[LANGUAGE_NAMES[category]]
         # 0.85 obey, and of the rest 0.0075; 660 are asked: four standard errors of 0.014
         assert asked[category] / asked.total() == pytest.approx(0.851, abs=0.056)

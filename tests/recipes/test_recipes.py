@@ -184,6 +184,7 @@ def test_a_temperature_sweep_samples_a_run_as_its_holdout_is_sampled(run_folder:
             "max_response_tokens": 4096,
             "seed": 7,
             "ask_category": False,
+            "naming": None,
             "chat_template": '{"enable_thinking": false}',
             "tensor_parallel_size": 2,
         }

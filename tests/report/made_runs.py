@@ -32,6 +32,9 @@ madrl:
   reward: {{divergence: {divergence}, form: {form}, alpha: {alpha}, lambda_g: 1.0, epsilon: 0.001}}
   max_ungraded_rate: 0.2
   launch_check: stop
+  task: {dataset}
+  profile: tiny
+  naming: null
 """
 
 

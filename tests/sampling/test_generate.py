@@ -52,7 +52,9 @@ def model(tmp_path: Path) -> Path:
 
 
 def run(rows: Path, model: Path, out: str = "out.jsonl", samples: int = 3, seed: int = 42, ask: bool = False) -> Done:
-    return generate_file(rows, rows.parent / out, Sampling(str(model), seed=seed), GRADE, samples, ask)
+    return generate_file(
+        rows, rows.parent / out, Sampling(str(model), seed=seed), GRADE, samples, "language" if ask else None
+    )
 
 
 def test_a_line_is_one_response_with_the_verdict_and_the_category_of_training(
@@ -144,7 +146,7 @@ Change = Callable[[Path, Path], object]
     [
         (lambda rows, model: run(rows, model, seed=43), "seed=42, not 43"),
         (lambda rows, model: run(rows, model, samples=2), "samples=3, not 2"),
-        (lambda rows, model: run(rows, model, ask=True), "ask_category=False, not True"),
+        (lambda rows, model: run(rows, model, ask=True), "naming=None, not 'language'"),
         (lambda rows, model: run(write_rows(rows, 5), model), "data_sha256="),
         (lambda rows, model: (model / "model.safetensors").write_bytes(b"others!") and run(rows, model), "model="),
     ],
@@ -188,8 +190,8 @@ def test_with_ask_category_every_row_is_asked_for_each_by_its_name(
 
 def test_categories_that_no_prompt_can_name_are_refused(rows: Path, model: Path) -> None:
     judge = GraderSpec("choice", "listed_option", ("rank_1", "rank_2"))
-    with pytest.raises(MadrlError, match="no prompt names the categories of classifier 'choice'"):
-        generate_file(rows, rows.parent / "out.jsonl", Sampling(str(model)), judge, 1, ask_category=True)
+    with pytest.raises(MadrlError, match=r"unknown naming 'choice': use one of .*'language', 'programming_language'"):
+        generate_file(rows, rows.parent / "out.jsonl", Sampling(str(model)), judge, 1, naming="choice")
 
 
 async def down(rollout: object) -> Any:

@@ -44,7 +44,7 @@ class Trainings:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.data, self.model = folder / "data", folder / "model"
-        command = [sys.executable, "data_prep/synthetic.py", "--local_save_dir", str(self.data), "--form", "closed"]
+        command = [sys.executable, "-m", "data_prep.synthetic", "--local_save_dir", str(self.data), "--form", "closed"]
         subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True)
         prompts = [row["prompt"][0]["content"] for row in pq.read_table(self.data / "train.parquet").to_pylist()]
         tokenizer = build_tokenizer(prompts, 800)

@@ -22,6 +22,9 @@ def settings(**changes: Any) -> Settings:
         "reward": reward | changes,
         "max_ungraded_rate": 0.2,
         "launch_check": "stop",
+        "task": "mine",
+        "profile": "tiny",
+        "naming": None,
     }
     return Settings.from_config(node)
 

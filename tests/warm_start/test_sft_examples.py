@@ -6,9 +6,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from madrl.prompts import LANGUAGE_NAMES, in_language, math_prompt
-from madrl.sampling.requests import Row, messages_of
-from madrl.warm_start.examples import balanced, messages, write_examples
+from madrl.prompts import in_language
+from madrl.sampling.requests import messages_of
+from madrl.schema import Row
+from madrl.tasks import LANGUAGE_NAMES, TASKS
+from madrl.warm_start.sampling import balanced, messages, write_examples
 
 
 def lines(category: str, count: int) -> list[dict[str, Any]]:
@@ -43,9 +45,17 @@ def test_the_order_is_random_and_follows_from_the_seed() -> None:
 
 
 def test_the_learnt_prompt_is_the_row_s_own_and_names_no_category(tmp_path: Path) -> None:
-    system = {"role": "system", "content": "Be brief."}
+    system: Message = {"role": "system", "content": "Be brief."}
     rows: dict[int, Row] = {
-        i: {"prompt": [system, {"role": "user", "content": math_prompt(f"{i} + 1?")}]} for i in range(9)
+        i: make_row(
+            data_source="math",
+            prompt=[system, {"role": "user", "content": TASKS["math"].prompt(f"{i} + 1?")}],
+            ability="math",
+            ground_truth=str(i + 1),
+            index=i,
+            split="train",
+        )
+        for i in range(9)
     }
     asked = messages_of(rows[0], "hi", in_language)
     assert "Hindi" in asked[-1]["content"], "what the response was asked with"

@@ -14,9 +14,7 @@ from typing import Any
 
 from madrl.grading.languages.prose import MAX_CHARS, prose
 from madrl.rollout import Classification, Rollout
-
-LANGUAGES = ("en", "zh", "es", "hi", "fr")
-"""The categories, by their ISO 639-1 codes."""
+from madrl.tasks import LANGUAGES
 
 MIN_SCRIPT_SHARE = 0.6
 """A response is in the script that holds this share of its letters, and else mixed. Of short Hindi and Chinese

@@ -5,11 +5,7 @@ earned with anything but what is graded.
 """
 
 from madrl.grading.programs.extract import last_program
-from madrl.grading.programs.source_language import LANGUAGES
 from madrl.rollout import Classification, Rollout
-
-PROGRAMMING_LANGUAGES = LANGUAGES
-"""The category names: python, cpp, java, go, javascript."""
 
 
 def classify_programming_language(rollout: Rollout) -> Classification:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
 from madrl.grading.programs.program import URLS_VARIABLE, sandbox_urls
-from madrl.grading.programs.source_language import LANGUAGES
+from madrl.tasks import PROGRAMMING_LANGUAGES
 
 CONNECT_TIMEOUT_S, TIMEOUT_S = 5.0, 30.0
 """A service that is gone refuses at once; a busy one may be slow."""
@@ -65,7 +65,7 @@ def check_sandbox(categories: Sequence[str]) -> None:
     if not answering:
         asked = ", ".join(f"{health.url} ({health.trouble})" for health in found)
         raise MadrlError(f"no sandbox answers at {asked}: start one ({START}), or name others in {URLS_VARIABLE}")
-    for language in (name for name in LANGUAGES if name in categories):
+    for language in (name for name in PROGRAMMING_LANGUAGES if name in categories):
         if not any(language in health.served for health in answering):
             why = "; ".join(f"{health.url}: {health.missing.get(language, 'not known there')}" for health in answering)
             raise MadrlError(

@@ -18,11 +18,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from madrl.grading.programs.language_marks import BEYOND_C, FOREIGN, MARKS
+from madrl.tasks import PROGRAMMING_LANGUAGES
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query, Tree
-
-LANGUAGES = ("python", "cpp", "java", "go", "javascript")
 
 UNFRAMED = ("python", "javascript")
 """A program needs no frame (a main function, a package) in these, which would be a mark."""
@@ -81,7 +80,7 @@ class Reading(NamedTuple):
 
 @lru_cache(maxsize=2048)
 def source_language(code: str, claimed: str | None = None, doubtful: bool = False) -> str | None:
-    """The language that ``code`` is in, one of LANGUAGES; None when it is in none of them.
+    """The language that ``code`` is in, one of PROGRAMMING_LANGUAGES; None when it is in none of them.
 
     ``claimed`` is the language that its fence names, ``doubtful`` that the fence names one outside the five. In order:
 
@@ -134,7 +133,7 @@ def _read_as_all(code: str, source: bytes, claimed: str | None, doubtful: bool, 
 def _others(code: str, source: bytes, claimed: str | None, enough: int, deadline: float) -> list[Reading]:
     """The code as each language but the claimed one that has marks in it, down to where no other can have more evidence
     than one that fits: comments and strings can hide marks, never add any."""
-    marked = {language: _points(code, language) for language in LANGUAGES if language != claimed}
+    marked = {language: _points(code, language) for language in PROGRAMMING_LANGUAGES if language != claimed}
     readings: list[Reading] = []
     best = enough
     for language in sorted(marked, key=lambda language: -marked[language]):

@@ -1,6 +1,5 @@
-"""data_prep holds scripts and their modules, not a package: how the tests reach them."""
+"""Running data_prep's modules as a user does, and reading what they wrote."""
 
-import importlib
 import os
 import subprocess
 import sys
@@ -11,36 +10,28 @@ import pyarrow.parquet as pq
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "data_prep"
 
 
-def load_script(name: str) -> Any:
-    """The module ``name`` of data_prep, as it is imported when a script runs."""
-    if str(FOLDER) not in sys.path:
-        sys.path.insert(0, str(FOLDER))
-    return importlib.import_module(name)
-
-
-def script_command(name: str, *arguments: object) -> tuple[list[str], dict[str, str]]:
-    """A command line and its environment."""
+def module_command(name: str, *arguments: object) -> tuple[list[str], dict[str, str]]:
+    """A command line that runs the module ``name`` of data_prep, and its environment."""
     paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return [sys.executable, str(FOLDER / name), *map(str, arguments)], {**os.environ, "PYTHONPATH": paths}
+    return [sys.executable, "-m", f"data_prep.{name}", *map(str, arguments)], {**os.environ, "PYTHONPATH": paths}
 
 
-def run_script(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """What a user's command gives."""
-    command, environment = script_command(name, *arguments)
+def run_module(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the module ``name`` of data_prep to its end."""
+    command, environment = module_command(name, *arguments)
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def read_rows(folder: Path, split: str) -> list[dict[str, Any]]:
-    """The rows of one of the files."""
+    """The rows of one split's file."""
     rows: list[dict[str, Any]] = pq.ParquetFile(folder / f"{split}.parquet").read().to_pylist()
     return rows
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Every file but the lock."""
+    """The name of every file, but for the lock, and what it holds."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 

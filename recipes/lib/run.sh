@@ -1,22 +1,21 @@
 #!/usr/bin/env bash
 # What every recipe calls: install what it needs, then `madrl run`, whose variables madrl/run.py explains.
-#   bash recipes/run.sh RECIPE TASK TARGET DIVERGENCE [KEY=VALUE ...]     RECIPE: the calling script, for its --help
+#   bash recipes/lib/run.sh RECIPE TASK TARGET DIVERGENCE [KEY=VALUE ...]     RECIPE: the calling script, for its --help
 set -euo pipefail
 case ${1:-} in -h | --help) set -- "$0" --help ;; esac
 recipe=$(realpath "$1")
 shift
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+lib=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 case " $* " in
   *' --help '* | *' -h '*)
     sed -n '2,/^[^#]/ s/^# \{0,1\}//p' "$recipe"
     echo
-    python3 -c 'import ast; print(ast.get_docstring(ast.parse(open("madrl/run.py", encoding="utf-8").read())))'
+    python3 -c 'import ast, sys; print(ast.get_docstring(ast.parse(open(sys.argv[1], encoding="utf-8").read())))' \
+      "$lib/../../madrl/run.py"
     exit 0
     ;;
 esac
 # The tiny profile runs on CPU cores wherever it is.
 case " ${PROFILE:+profile=$PROFILE} $* " in *' profile=tiny '*) STACK=cpu ;; esac
-. recipes/environment.sh
-bash recipes/install.sh
-PATH="$VENV/bin:$PATH"
+. "$lib/install.sh"
 exec madrl run "$@"

@@ -1,0 +1,110 @@
+"""``madrl install``: the packages that training needs, into the environment that ``madrl`` itself runs in.
+
+It runs on Python's standard library alone, since it may be the first command in an environment that has nothing else.
+A stack that is installed already is left alone, and an installation that was interrupted is finished by the next call.
+"""
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.metadata import requires
+from importlib.util import find_spec
+from pathlib import Path
+
+from madrl import __version__
+from madrl.errors import MadrlError
+
+LOCK = Path(__file__).with_name("requirements-cpu.txt")
+"""The closure of the CPU's stack, which is installed as it stands."""
+
+STACKS = ("cpu", "gpu")
+
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+"""Where PyTorch's builds for CPUs are, which PyPI does not have."""
+
+LOG_LINES = 20
+"""The lines of the log that are shown when a step fails."""
+
+
+def install(stack: str) -> None:
+    """Install ``stack``, one of STACKS; a line says what is done.
+
+    What pip says goes to ``install.log`` in the environment, whose end is shown when a step fails. Raises MadrlError
+    for such a failure, and in an environment without pip.
+    """
+    environment = Path(sys.prefix)
+    stamp = _stamp(environment)
+    if installed_stack() == stack and stamp.read_text(encoding="utf-8") == _contents(stack):
+        print(f"the {stack} stack is installed in {environment}")
+        return
+    if find_spec("pip") is None:
+        raise MadrlError(f"{environment} has no pip: make it with `{sys.executable} -m ensurepip`")
+    print(f"installing the {stack} stack into {environment} (log: {environment}/install.log)", flush=True)
+    stamp.unlink(missing_ok=True)
+    if stack == "cpu":
+        _install_cpu(environment)
+    else:
+        _install_gpu(environment)
+    stamp.write_text(_contents(stack), encoding="utf-8")
+
+
+def installed_stack() -> str | None:
+    """The stack that this environment has by ``install``, or None."""
+    stamp = _stamp(Path(sys.prefix))
+    return stamp.read_text(encoding="utf-8").partition(" ")[0] if stamp.exists() else None
+
+
+def install_compilers(languages: Sequence[str]) -> None:
+    """Install what the sandbox needs for programs in ``languages`` (none: in all of them) from Debian's packages.
+
+    Raises MadrlError when that fails; the script has then said why.
+    """
+    script = Path(__file__).parents[1] / "sandbox" / "install.sh"
+    if subprocess.run(["bash", str(script), *languages], check=False).returncode:
+        raise MadrlError("the sandbox's compilers were not installed: see above")
+
+
+def _install_cpu(environment: Path) -> None:
+    # The lock is a closure, so nothing is resolved: the resolver would add CUDA builds of torchvision and torchaudio,
+    # with which transformers cannot be imported beside a CPU build of torch.
+    torch = next(line for line in LOCK.read_text(encoding="utf-8").splitlines() if line.startswith("torch=="))
+    try:
+        _pip(environment, "--no-deps", torch)
+    except subprocess.CalledProcessError:
+        _checked_pip(environment, "--no-deps", "--index-url", CPU_INDEX, torch)
+    _checked_pip(environment, "--no-deps", "-r", str(LOCK))
+
+
+def _install_gpu(environment: Path) -> None:
+    # flash-attn is built against the torch that is there, so torch comes first and the build is not isolated.
+    verl = next(name for name in requires("madrl") or [] if name.startswith("verl=="))
+    with_torch = verl.partition(";")[0].replace("verl", "verl[vllm]")
+    _checked_pip(environment, with_torch, "packaging", "ninja", "wheel", "setuptools")
+    # This madrl is installed, so that pip takes only the requirements of its extra from an index.
+    _checked_pip(environment, "--no-build-isolation", f"madrl[gpu]=={__version__}")
+
+
+def _pip(environment: Path, *arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", "install", *arguments]
+    with (environment / "install.log").open("ab") as log:
+        subprocess.run(command, stdout=log, stderr=log, check=True)
+
+
+def _checked_pip(environment: Path, *arguments: str) -> None:
+    try:
+        _pip(environment, *arguments)
+    except subprocess.CalledProcessError as error:
+        log = environment / "install.log"
+        print(*log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:], sep="\n", file=sys.stderr)
+        raise MadrlError(f"`pip install {' '.join(arguments)}` failed: see {log}, then call this again") from error
+
+
+def _stamp(environment: Path) -> Path:
+    return environment / ".madrl-stack"
+
+
+def _contents(stack: str) -> str:
+    """What the stamp of an environment with this stack holds: its name, and a hash of what was asked for."""
+    wanted = LOCK.read_text(encoding="utf-8") if stack == "cpu" else "\n".join(requires("madrl") or [])
+    return f"{stack} {hashlib.sha256(wanted.encode()).hexdigest()}\n"

@@ -1,0 +1,45 @@
+"""A task in a Hydra config: the override ``task=NAME|FILE.yaml``, and the keys that the task sets."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from madrl.errors import MadrlError
+from madrl.tasks import TASKS, Task, load_task
+
+CHOSEN = "chosen"
+"""The option of Hydra's group ``task`` that the task of a run is stored under."""
+
+
+def with_task(overrides: Sequence[str], presets: bool = True) -> list[str]:
+    """The overrides as Hydra takes them, their task stored where Hydra finds it. Without ``presets`` the task's
+    ``config``, which is for the training, is left out.
+
+    Raises MadrlError when none of them names a task, and as ``load_task``.
+    """
+    from hydra.core.config_store import ConfigStore
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    named = [text for text in overrides if text.partition("=")[0] == "task"]
+    if not named:
+        raise MadrlError(f"task is not set: give it as task={'|'.join(TASKS)}, or task=FILE.yaml for your own")
+    task = load_task(str(OverridesParser.create().parse_override(named[-1]).value()))
+    ConfigStore.instance().store(CHOSEN, task_node(task, presets), group="task", package="_global_")
+    return [*(text for text in overrides if text not in named), f"task={CHOSEN}"]
+
+
+def task_node(task: Task, presets: bool = True) -> Any:
+    """What the task sets in a config, as an OmegaConf node."""
+    from omegaconf import OmegaConf
+
+    node = {
+        "madrl": {
+            "task": task.name,
+            "categories": list(task.categories),
+            "classifier": task.classifier,
+            "verifier": task.verifier,
+            "naming": task.naming,
+        },
+        "paths": {"data": str(task.data or f"data/{task.name}"), "task": task.file and str(task.file)},
+        "size": task.sizes,
+    }
+    return OmegaConf.merge(node, task.config if presets else {})
