@@ -1,4 +1,4 @@
-"""The one reader of what a run leaves: which run it is, how it ended, and the responses in its dumps, with their scores.
+"""The one reader of what a run leaves: which run it is, how it ended, what its responses score.
 
 It reads config.yaml, run.json and the dumps only, never a file that was itself computed from dumps. It reads a user's
 own file of responses in the same way.

@@ -5,17 +5,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from madrl.evaluation.dumps import Run
 from madrl.evaluation.metrics import jsd_per_prompt_floor
 from madrl.report.evaluation_tables import first_and_last, label, title
-from madrl.evaluation.dumps import Run
 
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 """Okabe and Ito's palette, told apart by colour-blind readers as well."""
 
 
-def training_figure(
-    run: Run, history: Mapping[int, Mapping[str, float]], title: str, path: Path
-) -> None:
+def training_figure(run: Run, history: Mapping[int, Mapping[str, float]], title: str, path: Path) -> None:
     """Two panels over training steps, as a PNG to ``path``: shares against the target, and the JSD, of the pooled batch
     and as the mean of single prompts, each against its own floor (mean to 95th percentile).
 

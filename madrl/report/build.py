@@ -48,7 +48,7 @@ def parse_baseline(value: str) -> BaselineFile:
 
 
 def load_study(
-        roots: Sequence[Path],
+    roots: Sequence[Path],
     baselines: Sequence[BaselineFile],
     folder: Path,
     advance: Callable[[int], None] = lambda count: None,

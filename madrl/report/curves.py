@@ -10,8 +10,8 @@ import numpy as np
 
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.dumps import DONE
-from madrl.report.study import ScoredRun, is_mean_of_prompts
 from madrl.report.rows import FloorAt, Study, pooled_floor, prompt_floor
+from madrl.report.study import ScoredRun, is_mean_of_prompts
 
 
 class Curve(NamedTuple):

@@ -30,8 +30,8 @@ SHOWN_VALUES = 4
 def differing_settings(runs: Sequence[Run]) -> list[str]:
     """One line for each config key on which runs of a dataset do not agree: ``math: KEY: 1 (24 runs), 2 (3 runs)``.
 
-    Keys that a run's key names are left out, and so are names, seeds, and paths inside of the run's own folders. Of keys
-    that go together in all runs, such as the copies of one in a resolved config, the shortest stands for all.
+    What a run's key says is left out, and so are names, seeds, and paths inside of the run's own folders. Where keys go
+    together in all runs, such as the copies of one in a resolved config, the shortest stands for all.
     """
     from omegaconf import OmegaConf
 

@@ -31,7 +31,7 @@ def fit_table(found: Sequence[Evaluation]) -> Table:
             Shown(label(one), f"n = {one['on_support']}"),
             measured(one["jsd"], ".4f", one["jsd_interval"]),
             _floor(one),
-            Shown(on_target(one["off_target"]), "(*)" if _only_these_problems(one) else ""),
+            Shown(_narrow(on_target(one["off_target"])), "(*)" if _only_these_problems(one) else ""),
             Shown(formatted(one["pass@1"], ".3f"), interval_text(one["pass@1_interval"], ".2f")),
             measured(one["off_support"], ".1%", one["off_support_interval"]),
             measured(one["ungraded"], ".1%"),
@@ -58,7 +58,7 @@ def per_prompt_table(found: Sequence[Evaluation]) -> Table:
                 Shown(label(one), f"n = {prompt_n(jsd)}"),
                 measured(jsd["mean"], ".4f", jsd["interval"]),
                 _floor(jsd),
-                Shown(on_target(jsd["off_target"])),
+                Shown(_narrow(on_target(jsd["off_target"]))),
                 Shown(formatted(distance["distance"], ".3f"), interval_text(distance["interval"], ".2f")),
                 measured(one["single_category_prompts"], ".1%"),
             ]
@@ -130,7 +130,7 @@ def title(result: Mapping[str, Any]) -> str:
     return f"{result['run']}: {result['form']} {result['divergence']} reward" if "run" in result else result["file"]
 
 
-def label(one: Evaluation) -> str:
+def label(one: Mapping[str, Any]) -> str:
     """An evaluation's split, and its step where it has one, in two lines."""
     return str(one["split"]) if one["step"] is None else f"{one['split']}\nstep {one['step']}"
 
@@ -143,7 +143,11 @@ def prompt_n(jsd: Mapping[str, Any]) -> str:
 
 def on_target(off_target: bool | None) -> str:
     """What a JSD's place beside its floor means."""
-    return NOTHING if off_target is None else "off target" if off_target else "within\nthe floor"
+    return NOTHING if off_target is None else "off target" if off_target else "within the floor"
+
+
+def _narrow(words: str) -> str:
+    return words.replace(" ", "\n")
 
 
 def _floor(scores: Mapping[str, Any]) -> Shown:

@@ -12,9 +12,9 @@ from typing import Any
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.figures import COLORS
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.study import dataset_label, is_mean_of_prompts, is_synthetic
 from madrl.report.curves import Curves, study_curves
 from madrl.report.rows import Study, TableRow, rows_of
+from madrl.report.study import dataset_label, is_mean_of_prompts, is_synthetic
 from madrl.report.tables import row_label, target_label
 
 REWARD_COLORS = dict(zip((*DIVERGENCES, "rlvr"), (COLORS[i] for i in (5, 0, 2, 1, 3)), strict=True))

@@ -80,7 +80,7 @@ class Compared(NamedTuple):
 def published() -> list[Published]:
     """Every number of the data file, in the order of the paper's tables."""
     with SOURCE.open(encoding="utf-8") as file:
-        return [Published(**line | {"value": float(line["value"])}) for line in csv.DictReader(file)]
+        return [Published(value=float(line.pop("value")), **line) for line in csv.DictReader(file)]
 
 
 def compare(study: Study) -> list[Compared]:
@@ -140,8 +140,8 @@ def comparison_table(study: Study) -> Table:
         "The paper's number, and ours with its spread over as many runs as the last column says (the paper's: 12 in "
         "table:rl-main, 3 elsewhere and for RLVR). A JSD is compared at the paper's number of responses only, n: 800 "
         "pooled; in table:closedset, whose JSD is a mean over prompts, 32 to a prompt. Within the floor: ours is not "
-        "above what a policy on the target shows at that n; closer or further: it is above, and the two differ by more than "
-        f"chance at that n. (Parentheses): runs are missing. {correctness_note(study)}"
+        "above what a policy on the target shows at that n; closer or further: it is above, and the two differ by "
+        f"more than chance at that n. (Parentheses): runs are missing. {correctness_note(study)}"
     ).rstrip()
     if study.tiny:
         caption = (

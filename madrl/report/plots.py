@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.study import dataset_label, is_synthetic
 from madrl.report.curves import Curve, Curves, study_curves
 from madrl.report.figures import (
     FILE_COLOR,
@@ -21,7 +20,8 @@ from madrl.report.figures import (
     measured_on,
     target_of,
 )
-from madrl.report.rows import FloorAt, TableRow, Study
+from madrl.report.rows import FloorAt, Study, TableRow
+from madrl.report.study import dataset_label, is_synthetic
 from madrl.report.tables import row_label, target_label
 
 FLOOR_COLOR = "rgba(120,120,120,0.22)"

@@ -65,6 +65,9 @@ class Number(NamedTuple):
     high: float | None = None
 
 
+NO_NUMBER = Number(None)
+
+
 class Range(NamedTuple):
     """The smallest and the largest of several counts."""
 
@@ -145,7 +148,7 @@ class TableRow:
     pass_at_1: Number
     shares: dict[str, Number]
     accuracy: dict[str, Pooled]
-    train_jsd: Number = Number(None)
+    train_jsd: Number = NO_NUMBER
     """Like ``prompt_jsd``, of the training batches."""
     train_n: Range | None = None
     train_floor: FloorAt | None = None
@@ -314,7 +317,7 @@ def _over(
     statistic over the rest would hide it."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
-        return Number(None)
+        return NO_NUMBER
     array = np.array(known, dtype=np.float64)
     if len(known) == 1:
         return Number(known[0], *(intervals[0] or ()))

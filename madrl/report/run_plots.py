@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from madrl.evaluation.dumps import Evaluation, Run
 from madrl.evaluation.figures import COLORS
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.evaluation.dumps import Evaluation, Run
 from madrl.report.evaluation_tables import prompt_n
-from madrl.report.study import is_synthetic
 from madrl.report.plots import Choice, Plot, floor_band, layout
 from madrl.report.rows import FloorAt, pooled_floor, prompt_floor
+from madrl.report.study import is_synthetic
 
 BINS = 12
 """Points of the accuracy over steps: single steps have too few responses of a category."""

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from madrl.records import last_turns
 from madrl.evaluation.dumps import Run
+from madrl.records import last_turns
 from madrl.report.page import text
 from madrl.rollout import Verdict
 

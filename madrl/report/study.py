@@ -139,7 +139,9 @@ def _scored(run: Run, held_out: bool) -> ScoredRun:
         folder = run.folder.holdout if held_out else run.folder.validation
         steps = run.folder.dump_steps(folder)
         if not steps or steps[-1] != run.steps:
-            reason = f"last {folder.name} dump at step {steps[-1]} of {run.steps}" if steps else f"no {folder.name} dump"
+            reason = (
+                f"last {folder.name} dump at step {steps[-1]} of {run.steps}" if steps else f"no {folder.name} dump"
+            )
             return replace(scored, state=UNFINISHED, reason=reason)
         split, samples = _one_split(run.records(folder, steps[-1]), folder.name)
         return replace(scored, final=run.evaluation(steps[-1], split, samples))

@@ -1,6 +1,7 @@
 """The paper's tables of a study: fit and accuracy, the reward grid, SYNTHETIC, categories, all four divergences."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.samples import MIN_COMPLETIONS
@@ -56,9 +57,9 @@ def study_tables(study: Study) -> list[Table]:
 
 
 READING = (
-    "Bold: the lowest JSD among the four divergences; ≈: as good, the difference being below the floor; ∘: on target "
-    "as far as can be told, the JSD being within the floor. (Parentheses) n/m: only n of the m runs are there, and the number is "
-    "compared with none. Floor: the JSD of a policy exactly on the target at n on-support responses, mean and 95th "
+    "Bold: the lowest JSD among the four divergences; ≈: as good, the difference being below the floor; ∘: within the "
+    "floor, and so on target as far as can be told. (Parentheses) n/m: only n of the m runs are there, and the number "
+    "is compared with none. Floor: the JSD of a policy exactly on the target at n on-support responses, mean and 95th "
     "percentile."
 )
 
@@ -273,7 +274,7 @@ def _largest(floors: Sequence[FloorAt | None]) -> FloorAt | None:
     return max((floor for floor in floors if floor is not None), key=lambda floor: floor.p95, default=None)
 
 
-def _compared[Key](rows: Mapping[Key, TableRow]) -> dict[Key, Comparison]:
+def _compared(rows: Mapping[Any, TableRow]) -> dict[Any, Comparison]:
     return dict(zip(rows, comparisons(list(rows.values())), strict=True))
 
 

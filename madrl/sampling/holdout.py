@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from madrl.errors import MadrlError
-from madrl.evaluation.score import run_settings
+from madrl.evaluation.dumps import run_settings
 from madrl.files import locked
 from madrl.grading.verifiers import COMPUTE_SCORE
 from madrl.run_folder import RunFolder

@@ -12,10 +12,10 @@ from made_runs import CATEGORIES, PEAK, UNIFORM, Made, responses, write_jsonl, w
 
 from madrl.cli import main
 from madrl.divergence import DIVERGENCES
-from madrl.report.cells import load_runs, run_roots
 from madrl.report.curves import study_curves
 from madrl.report.paper import compare, comparison_table
-from madrl.report.rows import Study, synthetic_rows, verdicts
+from madrl.report.rows import Study, comparisons, synthetic_rows
+from madrl.report.study import load_runs, run_roots
 
 TARGETS = {"uniform": UNIFORM, "peak": PEAK}
 
@@ -44,18 +44,18 @@ def comparison(parent: Path, out: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-def test_no_policy_that_is_on_the_target_is_called_resolved_at_the_paper_s_number_of_responses(tmp_path: Path) -> None:
+def test_no_policy_that_is_on_the_target_is_called_off_it_at_the_paper_s_number_of_responses(tmp_path: Path) -> None:
     on_target(tmp_path / "runs", "synthetic_closed", 80, 32, alpha=0.0, group_size=32)
     on_target(tmp_path / "runs", "gsm8k", 200, 4)
     found = comparison(tmp_path / "runs", tmp_path / "out")
     jsds = [(section, verdict) for section, metric, verdict in found if metric == "jsd"]
     assert sorted({section for section, _ in jsds}) == ["table:closedset", "table:rl-grid", "table:rl-main"]
     assert len(jsds) == 3 * 8  # four rewards and two targets, in each of three tables
-    assert {verdict for _, verdict in jsds} == {"on target"}
-    assert not any("resolved" in verdict for *_, verdict in found)
+    assert {verdict for _, verdict in jsds} == {"within the floor"}
+    assert not any("off target" in verdict for *_, verdict in found)
 
 
-def test_no_policy_that_is_on_the_target_is_called_resolved_at_another_number_of_responses(tmp_path: Path) -> None:
+def test_no_policy_that_is_on_the_target_is_called_off_it_at_another_number_of_responses(tmp_path: Path) -> None:
     on_target(tmp_path / "runs", "synthetic_closed", 80, 4, alpha=0.0, group_size=8)
     on_target(tmp_path / "runs", "gsm8k", 60, 4)
     found = comparison(tmp_path / "runs", tmp_path / "out")
@@ -79,7 +79,12 @@ def verdict_of_ours(study: Study) -> str:
 
 
 @pytest.mark.parametrize(
-    ("miss", "verdict"), [(0.0, "on target"), (0.5, "resolved: closer"), (1.0, "resolved: further")]
+    ("miss", "verdict"),
+    [
+        (0.0, "within the floor"),
+        (0.5, "off target, closer than the paper's"),
+        (1.0, "off target, further than the paper's"),
+    ],
 )
 def test_a_policy_off_the_target_is_told_from_the_paper_s(tmp_path: Path, miss: float, verdict: str) -> None:
     # The paper's reverse KL is at 0.0504, uniform. Half of the way from START to uniform is at some 0.035, START at
@@ -99,8 +104,8 @@ def test_rewards_whose_runs_have_different_numbers_of_responses_compete_in_the_p
         write_run(run, tmp_path)
     rows = synthetic_rows(made_study(tmp_path, samples=32), "synthetic_closed", "uniform")
     assert {str(row.prompt_n) for row in rows} == {"4", "32"}
-    assert not any(verdict.best for verdict in verdicts(rows, per_prompt=True))
-    assert sum(verdict.best for verdict in verdicts(rows)) == 1
+    assert not any(one.best for one in comparisons(rows, per_prompt=True))
+    assert sum(one.best for one in comparisons(rows)) == 1
 
 
 def test_the_comparison_says_which_verifier_decided_correctness(tmp_path: Path) -> None:

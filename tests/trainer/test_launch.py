@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.evaluation.score import run_settings
+from madrl.evaluation.dumps import run_settings
 from madrl.files import locked
 from madrl.grading.programs.program import URLS_VARIABLE
 from madrl.run_folder import RunFolder

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.evaluation.report import report_run
-from madrl.evaluation.score import run_settings
+from madrl.report.evaluate import report_run
+from madrl.evaluation.dumps import run_settings
 from madrl.files import locked, read_jsonl
 from madrl.frequency import category_indices
 from madrl.miniature.model import build_model, build_tokenizer, save
