@@ -9,13 +9,14 @@ from madrl.errors import MadrlError
 from madrl.evaluation.dumps import DONE, evaluate_file
 from madrl.report.csv_files import rows_csv, runs_csv
 from madrl.report.differences import differing_settings
-from madrl.report.figures import study_figures
+from madrl.report.drawing import draw
 from madrl.report.folder import PAGE, report_folder
 from madrl.report.page import page, plot_section, text
+from madrl.report.panels import Plot
 from madrl.report.paper import COMPARISON, comparison_table
-from madrl.report.plots import study_plots
 from madrl.report.rows import Study, TableRow, baseline_row, compared_rows
 from madrl.report.study import COLLAPSED_SHARE, ScoredRun, dataset_label, load_runs, run_roots
+from madrl.report.study_plots import study_plots
 from madrl.report.table import MISSING_CELL, Section, Shown, Table, latex, markdown, table_html
 from madrl.report.tables import missing_runs, study_tables
 
@@ -103,9 +104,12 @@ def report_study(
         tables = study_tables(study)
         if beside_paper:
             tables.append(comparison_table(study))
-        figures = [path.name for path in study_figures(study, unfinished)]
+        plots = study_plots(study)
+        figures = [f"{plot.name}.{form}" for plot in plots for form in ("png", "pdf")]
+        for plot in plots:
+            draw(plot.panels, plot.columns, {form: unfinished / f"{plot.name}.{form}" for form in ("png", "pdf")})
         files = {
-            PAGE: _study_page(study, tables),
+            PAGE: _study_page(study, tables, plots),
             "report.md": _study_markdown(study, tables, [name for name in figures if name.endswith(".png")]),
             "rows.csv": rows_csv(compared_rows(study)),
             "runs.csv": runs_csv(study.runs),
@@ -144,9 +148,8 @@ def _study_markdown(study: Study, tables: Sequence[Table], figures: Sequence[str
     return "\n".join(parts)
 
 
-def _study_page(study: Study, tables: Sequence[Table]) -> str:
+def _study_page(study: Study, tables: Sequence[Table], plots: Sequence[Plot]) -> str:
     title, lead = _headline(study)
-    plots = study_plots(study)
     parts = [f"<h1>{text(title)}</h1><p class='lead'>{text(lead)}</p>"]
     if study.tiny:
         parts.append(f'<div class="notice">{text(MINIATURE)}</div>')

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import Run, evaluate_file, evaluate_run
-from madrl.evaluation.figures import evaluation_figure, training_figure
 from madrl.files import making, read_jsonl, replacing_all
 from madrl.records import STANDARD, source_of, writable
+from madrl.report.drawing import draw
 from madrl.report.evaluation_tables import evaluation_tables, first_and_last, title
+from madrl.report.run_plots import evaluation_panels, training_panels
 from madrl.report.table import Table
 from madrl.run_folder import RunFolder
 
@@ -53,10 +54,10 @@ def report_run(root: str, output: Path | None = None) -> Report:
     history = run.folder.history()
     files: dict[Path, Callable[[Path], None]] = {
         out.evaluation: partial(_write_json, evaluation),
-        out.evaluation_figure: partial(evaluation_figure, evaluation),
+        out.evaluation_figure: partial(_draw_evaluation, evaluation),
     }
     if any("mad/jsd" in metrics for metrics in history.values()):
-        files[out.figure] = partial(training_figure, run, history, title(evaluation))
+        files[out.figure] = lambda path: draw(training_panels(run, history), 2, {"png": path}, title(evaluation))
     summary = summarize(run.folder, evaluation)
     if summary is not None:
         files[out.summary] = partial(_write_json, summary)
@@ -77,7 +78,7 @@ def report_file(
     place = (output or Path(path).parent) / ("stdin" if path == STANDARD else Path(path).name)
     files: dict[Path, Callable[[Path], None]] = {
         place.with_suffix(".metrics.json"): partial(_write_json, evaluation),
-        place.with_suffix(".evaluation.png"): partial(evaluation_figure, evaluation),
+        place.with_suffix(".evaluation.png"): partial(_draw_evaluation, evaluation),
     }
     return Report(evaluation, _written(files))
 
@@ -91,6 +92,11 @@ def _written(files: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
             for write, path in zip(files.values(), unfinished, strict=True):
                 write(path)
     return list(files)
+
+
+def _draw_evaluation(evaluation: Mapping[str, Any], path: Path) -> None:
+    panels = evaluation_panels(evaluation)
+    draw(panels, min(len(panels), 3), {"png": path}, title(evaluation))
 
 
 def _write_json(content: Mapping[str, Any], path: Path) -> None:

@@ -183,7 +183,7 @@ def test_the_tables_show_what_was_measured(run: RunFolder) -> None:
     # each has both, q in 2 of its 4.
     lines = [line.strip() for line in shown(run, 1).splitlines()]
     assert any(line.startswith("step 0       0.2158–0.6931") for line in lines)
-    assert {"n = 4", "n = 4 (2–4)"} <= set(lines)
+    assert any(line.startswith("n = 4 (2–4)") for line in lines)
     # Nothing of the wanted b: forward KL is infinite.
     assert "∞" in shown(run, 2)
     # a: target 1/2, share 1/2, 4 responses, too few for an accuracy

@@ -13,8 +13,8 @@ from made_runs import Made, small_report, write_run
 from madrl.cli import main
 from madrl.errors import MadrlError
 from madrl.report.build import parse_baseline
-from madrl.report.figures import incomplete_note
 from madrl.report.paper import published
+from madrl.report.study_plots import incomplete_note
 from madrl.report.table import BEST, INCOMPLETE, TIED, Section, Shown, Table, latex, markdown, table_html
 
 

@@ -12,10 +12,10 @@ from made_runs import CATEGORIES, PEAK, UNIFORM, Made, responses, write_jsonl, w
 
 from madrl.cli import main
 from madrl.divergence import DIVERGENCES
-from madrl.report.curves import study_curves
 from madrl.report.paper import compare, comparison_table
 from madrl.report.rows import Study, comparisons, synthetic_rows
 from madrl.report.study import load_runs, run_roots
+from madrl.report.study_plots import METRICS, divergence_panels
 
 TARGETS = {"uniform": UNIFORM, "peak": PEAK}
 
@@ -125,13 +125,15 @@ def test_the_curves_of_synthetic_are_means_of_single_prompts_beside_the_floor_at
     for dump in (root / "validation").iterdir():
         rows = [json.loads(line) for line in dump.read_text().splitlines()]
         write_jsonl(dump, [row | {"category": CATEGORIES[i // 4]} for i, row in enumerate(rows)])
-    (curves,) = study_curves(Study(tuple(load_runs(run_roots([str(tmp_path)]))), ()))
-    mean = {curve.metric: curve.mean[-1] for curve in curves.curves}
+    study = Study(tuple(load_runs(run_roots([str(tmp_path)]))), ())
+    panels = dict(zip(METRICS, divergence_panels(study, "synthetic_closed", "uniform"), strict=True))
+    mean = {metric: panel.series[0].y[-1] for metric, panel in panels.items()}
     # L2: 1/2 [0.8^2 + 4 x 0.2^2] = 0.4. Reverse KL: log 5. Forward KL of single prompts would be infinite: pooled.
     expected = {"jsd": 0.4228, "l2": 0.4, "rkl": 1.6094, "fkl": 0.0}
     assert mean == pytest.approx(expected, abs=5e-5)
-    assert curves.floor.n == "4"
-    assert curves.floor.mean == pytest.approx(0.1823, abs=5e-5)
+    (floor,) = panels["jsd"].levels
+    assert floor.name == "floor at n=4: mean to p95"
+    assert floor.low == pytest.approx(0.1823, abs=5e-5)
 
 
 def test_the_synthetic_table_s_floors_stand_with_their_n(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from made_runs import CATEGORIES, Made, write_jsonl, write_run
 from madrl.divergence import jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import DONE, FAILED, UNFINISHED
-from madrl.report.figures import bars_note
 from madrl.report.paper import comparison_table
 from madrl.report.rows import (
     Study,
@@ -26,6 +25,7 @@ from madrl.report.rows import (
     synthetic_rows,
 )
 from madrl.report.study import ScoredRun, load_runs, run_roots
+from madrl.report.study_plots import bars_note
 from madrl.report.table import INCOMPLETE, MISSING, TIED
 from madrl.report.tables import grid_table, main_table, missing_runs, study_tables
 
