@@ -1,29 +1,26 @@
 """Run health: what goes wrong in a training run while its loss and rewards still look fine, noticed early.
 
-Every alarm looks at the mean of one of a step's metrics over the last steps, is raised when that passes a limit, and
-is cleared at a second limit on the healthy side of the first, so that it does not flicker:
+Every alarm (``ALARMS``) looks at the mean of one of a step's metrics over the last steps, is raised when that passes a
+limit, and is cleared at a second limit on the healthy side of the first, so that it does not flicker.
 
-    starved_categories   a wanted category has less than a quarter of its target share
-    collapsed_groups     too many prompts have all on-support responses in one category: no distributional signal
-    ungraded             too many responses without a verdict, a quarter of what stops the run
-    equal_rewards        nearly all groups earn one and the same reward: GRPO's advantages are all zero
-    off_support          too many responses are in no category: the shares and the JSD are of the few that are left
-    truncated            too many responses are cut at the length limit, which cuts some categories more than others
-
-The same class runs twice on the same numbers: in the trainer, whose metrics get ``mad/alarm/<name>`` (the number of
-starved categories, 0 or 1 for the others), and beside the progress bar, where ``trainer.alarm_messages`` puts it into
-words. Nothing here stops a run.
+The training process computes them, once: its metrics get ``mad/alarm/<name>`` (the number of starved categories, 0 or 1
+for the others), and RUN/alarms.jsonl gets one ``Event`` a line when an alarm is raised or cleared, with what was seen
+and what to do. The console and the run's page only read that file. Nothing here stops a run.
 """
 
+import json
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from madrl.files import JsonLinesTail, write_text
+from madrl.reward import RewardConfig
 from madrl.settings import Settings
 
 WINDOW = 8
@@ -59,7 +56,15 @@ TRUNCATED_RATE = 0.1
 CLEARED = 2 / 3
 """A rate's alarm is cleared at this part of its limit, a share's at the inverse of it."""
 
-ALARMS = ("starved_categories", "collapsed_groups", "ungraded", "equal_rewards", "off_support", "truncated")
+ALARMS = {
+    "starved_categories": "a wanted category has less than a quarter of its target share",
+    "collapsed_groups": "prompts had all their on-support responses in one category",
+    "ungraded": "responses had no verdict or did not come back",
+    "equal_rewards": "prompts gave all their responses the same reward",
+    "off_support": "responses were in no category",
+    "truncated": "responses were cut at the length limit",
+}
+"""Alarm -> what it has seen; for all but the first, what its rate is the share of."""
 
 Metrics = Mapping[str, float]
 
@@ -150,24 +155,82 @@ def _rate(alarm: str, read: Callable[[Metrics], float | None], limit: float) -> 
     return Gauge(alarm, read, raised_at=limit, cleared_at=CLEARED * limit)
 
 
+class Event(NamedTuple):
+    """An alarm that one step raised or cleared: a line of RUN/alarms.jsonl."""
+
+    step: int
+    alarm: str
+    state: str
+    """``raised`` or ``cleared``."""
+    categories: Sequence[str]
+    """The categories that starve, or that do no longer; none for the other alarms."""
+    text: str
+    """What was seen over how many steps and, of an alarm that was raised, what to do."""
+
+    def __str__(self) -> str:
+        if self.state == "raised":
+            return f"ALARM {self.alarm} at step {self.step}: {self.text}"
+        return f"alarm {self.alarm} over at step {self.step}, {self.text}"
+
+
+class Stretch(NamedTuple):
+    """The steps during which an alarm was on."""
+
+    raised: Event
+    cleared: int | None
+    """The step that cleared it, for the last of its categories; None while it is on."""
+
+
+def read_events(path: Path) -> list[Event]:
+    """The events of RUN/alarms.jsonl in order; none when no alarm was ever raised."""
+    return [Event(**line) for line in JsonLinesTail(path).new()]
+
+
+def stretches(events: Iterable[Event]) -> list[Stretch]:
+    """One stretch for each event that raised an alarm, in their order."""
+    open_: dict[tuple[str, str], int] = {}
+    found: list[Stretch] = []
+    for event in events:
+        gauges = [(event.alarm, category) for category in event.categories or [""]]
+        if event.state == "raised":
+            open_ |= dict.fromkeys(gauges, len(found))
+            found.append(Stretch(event, None))
+            continue
+        for number in {open_.pop(gauge) for gauge in gauges}:
+            if number not in open_.values():
+                found[number] = Stretch(found[number].raised, event.step)
+    return found
+
+
 class RunHealth:
     """The alarms of one run. Its state follows from the metrics of the steps it has seen and nothing else, so that
-    ``replay`` brings it back after a resume."""
+    ``resume`` brings it back."""
 
     def __init__(self, settings: Settings, prompts: int, group_size: int) -> None:
         self.gauges = gauges_of(settings, prompts, group_size)
         self.raised: dict[Gauge, int] = {}
         """Each gauge whose alarm is on -> the step that raised it."""
+        self._settings = settings
+        self._group_size = group_size
         self._recent: dict[Gauge, deque[float]] = {gauge: deque(maxlen=gauge.window) for gauge in self.gauges}
 
-    def replay(self, history: Mapping[int, Metrics], before: int) -> None:
-        """Take in the steps below ``before`` of a run's history (``RunFolder.history``), which is in order."""
-        for step, metrics in history.items():
-            if step < before:
-                self.update(step, metrics)
+    def resume(self, history: Mapping[int, Metrics], before: int, path: Path) -> None:
+        """Take in the steps below ``before`` of a run's history (``RunFolder.history``), and write their events to
+        ``path`` in place of what is there: the steps from ``before`` on are trained again."""
+        events = [event for step in sorted(history) if step < before for event in self.update(step, history[step])]
+        write_text(path, "".join(map(_line, events)))
 
-    def update(self, step: int, metrics: Metrics) -> None:
-        """Take in one step's training metrics. An alarm whose number they lack stays as it is."""
+    def record(self, step: int, metrics: Metrics, path: Path) -> None:
+        """Take in one step and append its events to ``path``."""
+        events = self.update(step, metrics)
+        if events:
+            with path.open("a", encoding="utf-8") as file:
+                file.writelines(map(_line, events))
+
+    def update(self, step: int, metrics: Metrics) -> list[Event]:
+        """Take in one step's training metrics; returns what it raised and cleared, at most one event of each kind for
+        an alarm. An alarm whose number the metrics lack stays as it is."""
+        before = dict(self.raised)
         for gauge, recent in self._recent.items():
             value = gauge.read(metrics)
             if value is None:
@@ -177,6 +240,17 @@ class RunHealth:
                 self.raised.setdefault(gauge, step)
             else:
                 self.raised.pop(gauge, None)
+        events = []
+        for alarm in ALARMS:
+            new = [gauge for gauge in self.raised if gauge.alarm == alarm and gauge not in before]
+            over = [gauge for gauge in before if gauge.alarm == alarm and gauge not in self.raised]
+            if new:
+                advice = advice_of(alarm, self._settings.reward, self._group_size, self._settings.max_ungraded_rate)
+                events.append(Event(step, alarm, "raised", _names(new), f"{self._seen(new)}. {advice}"))
+            if over:
+                text = f"after {step - min(before[gauge] for gauge in over)} steps: {self._seen(over)}."
+                events.append(Event(step, alarm, "cleared", _names(over), text))
+        return events
 
     def mean(self, gauge: Gauge) -> float:
         """The gauge's mean over its window, up to the last step."""
@@ -186,3 +260,64 @@ class RunHealth:
     def metrics(self) -> dict[str, float]:
         """``mad/alarm/<name>`` for each of ALARMS: how many of its gauges are raised."""
         return {f"mad/alarm/{alarm}": float(sum(gauge.alarm == alarm for gauge in self.raised)) for alarm in ALARMS}
+
+    def _seen(self, gauges: Sequence[Gauge]) -> str:
+        """What the gauges of one alarm show, and over how many steps."""
+        steps = f"over the last {max(gauge.window for gauge in gauges)} steps"
+        if gauges[0].category:
+            shares = [f"{g.category} {self.mean(g):.1%} (target {g.target:.1%})" for g in gauges]
+            return f"{steps} the shares of on-support responses were {', '.join(shares)}"
+        gauge = gauges[0]
+        return f"{steps} {self.mean(gauge):.1%} of the {ALARMS[gauge.alarm]} (limit {gauge.raised_at:.1%})"
+
+
+def _names(gauges: Sequence[Gauge]) -> list[str]:
+    return [gauge.category for gauge in gauges if gauge.category]
+
+
+def _line(event: Event) -> str:
+    return json.dumps(event._asdict(), ensure_ascii=False) + "\n"
+
+
+def advice_of(alarm: str, reward: RewardConfig, group_size: int, max_ungraded_rate: float) -> str:
+    """What to do about an alarm, with the config's own keys. Most of them cannot change within a run, so most advice is
+    for the next one."""
+    if alarm in ("starved_categories", "collapsed_groups") and reward.form == "rlvr":
+        return "The rlvr form has no distributional reward: this drift is what the control is there to show."
+    larger_group = f"with a larger group (actor_rollout_ref.rollout.n, now {group_size})"
+    if reward.form == "gated":
+        weight = f"with more weight on the distribution (madrl.reward.lambda_g, now {reward.lambda_g:g})"
+    else:
+        weight = f"with less weight on correctness (madrl.reward.alpha, now {reward.alpha:g})"
+    return {
+        "starved_categories": (
+            "A category that no response of a group is in earns nothing there, so it may never come back. If it "
+            "does not rise by itself, start a new run from a warm start in which every wanted category is sampled "
+            f"(paths.model), {larger_group}, or {weight}."
+        ),
+        "collapsed_groups": (
+            "The distributional reward is constant in such a group and teaches nothing, and the pooled shares can "
+            "look right all the same. Start a new run from a warm start that mixes within each prompt "
+            f"(paths.model), {larger_group}, or with a higher actor_rollout_ref.rollout.temperature."
+        ),
+        "ungraded": (
+            f"Above madrl.max_ungraded_rate={max_ungraded_rate:g} in one step the run stops. The "
+            "reasons are in the run's scores/ and train.log. Restart the sandboxes that are down, or stop the run, "
+            "name more in MADRL_SANDBOX_URLS and start it again; it resumes. A row whose reference cannot be "
+            "parsed has to leave the data."
+        ),
+        "equal_rewards": (
+            "Such a group moves nothing. Either the groups have collapsed (mad/single_category_group_rate), or the "
+            "problems are all too hard or too easy (mad/pass@1). Start a new run on others (paths.data), "
+            f"{larger_group}, or, from rlvr or gated, with madrl.reward.form=additive."
+        ),
+        "off_support": (
+            "The shares and the JSD are of the other responses alone. Read some in the run's rollouts/ beside "
+            "scores/: if they are good, madrl.classifier or madrl.categories is wrong; if not, warm start again "
+            "(paths.model)."
+        ),
+        "truncated": (
+            "A response that is cut has no answer, and languages that take more tokens are cut first, so that the "
+            "limit itself steers the mix. Start a new run with a larger data.max_response_length."
+        ),
+    }[alarm]

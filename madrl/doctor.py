@@ -42,7 +42,9 @@ def _guarded(check: Callable[[], list[Check]]) -> list[Check]:
         return check()
     except Exception as error:
         name = check.__name__.strip("_")
-        return [Check(name, False, f"{type(error).__name__}: {error}", "madrl install cpu (or gpu), then run this again")]
+        return [
+            Check(name, False, f"{type(error).__name__}: {error}", "madrl install cpu (or gpu), then run this again")
+        ]
 
 
 def _python() -> list[Check]:

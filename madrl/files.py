@@ -8,7 +8,7 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,6 +30,12 @@ def replacing(path: str | Path) -> Iterator[Path]:
         if unfinished.is_dir():
             shutil.rmtree(unfinished)
         unfinished.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` as the file ``path``, whole or not at all."""
+    with replacing(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
 
 
 @contextmanager
@@ -70,9 +76,11 @@ def locked(path: str | Path, busy: str) -> Iterator[None]:
 
 @contextmanager
 def appending(path: Path, busy: str) -> Iterator[BinaryIO]:
-    """``path``, made if need be, open to be read and appended to, by nobody else at the same time. It may be renamed or
-    removed inside the block; what the block has not flushed may be lost. Raises MadrlError with the message ``busy``
-    when another process has it."""
+    """Open ``path``, made if need be, to be read and appended to by nobody else at the same time.
+
+    The block may rename or remove it. What the block has not flushed may be lost. Raises MadrlError with the message
+    ``busy`` when another process has it open in this way.
+    """
     while True:
         file = path.open("a+b")
         try:
@@ -98,8 +106,10 @@ def waited_for(
     gives_up: Callable[[], bool] = lambda: False,
     waiting: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
-    """``locked``, tried until ``gives_up`` says so, when it raises MadrlError; ``waiting`` is called once, before the
-    wait."""
+    """Hold the lock file as ``locked`` does, and wait for whoever holds it now.
+
+    ``waiting`` is called once, before the wait. Raises MadrlError with the message ``busy`` when ``gives_up`` says so.
+    """
     told = False
     with ExitStack() as stack:
         while True:
@@ -123,10 +133,40 @@ def no_space(error: BaseException) -> str | None:
     return None
 
 
+def check_same(
+    old: Mapping[str, Any], new: Mapping[str, Any], holds: str, remedy: str, may_change: Collection[str] = ()
+) -> None:
+    """Raises MadrlError when two nested configs differ, other than in the dotted keys ``may_change``.
+
+    The message consists of ``holds``, the first key that differs with both of its values, and ``remedy``.
+    """
+    before, now = _leaves(old), _leaves(new)
+    for key in sorted({*before, *now} - {*may_change}):
+        if before.get(key) != now.get(key):
+            raise MadrlError(f"{holds} {key}={before.get(key)!r}, not {now.get(key)!r}: {remedy}")
+
+
+def _leaves(node: Any, path: str = "") -> dict[str, Any]:
+    if not isinstance(node, Mapping) or not node:
+        return {path: node}
+    return {name: leaf for key in node for name, leaf in _leaves(node[key], f"{path}.{key}".lstrip(".")).items()}
+
+
 def sha256_of(path: str | Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """The object that a line of a JSON-lines file holds. Raises MadrlError when it holds none."""
+    try:
+        record = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or nested beyond reason
+        raise MadrlError(f"not JSON ({error}): is the file complete? write one object per line, in UTF-8") from error
+    if not isinstance(record, dict):
+        raise MadrlError(f"a JSON {type(record).__name__} where an object belongs: write one object per line")
+    return record
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
@@ -135,10 +175,25 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
-                record = json.loads(line)
-            except ValueError as error:  # not JSON, or not UTF-8, as a line may be that ends within a character
-                raise MadrlError(f"{path}, line {number}: not JSON ({error}): is the file complete?") from error
-            if not isinstance(record, dict):
-                raise MadrlError(f"{path}, line {number}: {type(record).__name__} where a JSON object is expected")
-            records.append(record)
+                records.append(parsed(line))
+            except MadrlError as error:
+                raise MadrlError(f"{path}, line {number}: {error}") from error
     return records
+
+
+class JsonLinesTail:
+    """The objects of a JSON-lines file that another process appends to. It need not exist yet."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = 0
+
+    def new(self) -> list[dict[str, Any]]:
+        """The objects of the lines that were completed since the last call; a half-written last line waits."""
+        if not self._path.exists():
+            return []
+        with self._path.open("rb") as file:
+            file.seek(self._read)
+            lines = [line for line in file if line.endswith(b"\n")]
+        self._read += sum(map(len, lines))
+        return [json.loads(line) for line in lines]

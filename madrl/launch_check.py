@@ -1,4 +1,4 @@
-"""Whether a run can be steered at all, graded on what the model that it starts from samples, before the first update.
+"""Whether a run can be steered at all, told from what the model that it starts from samples, before the first update.
 
 A group that is all in one category has a constant distributional reward, and a category that is never sampled earns
 nothing: such a run trains for days and cannot move. ``madrl.launch_check`` says whether it stops or goes on.
@@ -16,8 +16,8 @@ from madrl.evaluation.metrics import shares, single_category_rate
 from madrl.settings import Settings
 
 MIN_EXPECTED = 20
-"""A wanted category is missed once, on target, this many of the responses would be in it. None of them is then less
-likely than 1 in 100 million."""
+"""A wanted category counts as missing only when this many responses would be in it on target. That none of them is has
+then a probability below 1 in 100 million."""
 
 REMEDY = (
     "Start from a model that samples every wanted category, such as the task's warm start (a recipe on GPUs makes it "
@@ -26,8 +26,10 @@ REMEDY = (
 
 
 def stops(settings: Settings) -> bool:
-    """Whether a run with these settings stops when something is found. The rlvr form has no distributional reward to
-    go without: a control may start from any model, and only says what was seen."""
+    """Whether a run with these settings stops when something is found.
+
+    A run of the rlvr form never does. It has no distributional reward, so that a control may start from any model.
+    """
     return settings.launch_check == "stop" and settings.reward.form != "rlvr"
 
 

@@ -14,6 +14,7 @@ have names of their own and are translated when they are read.
 
 import io
 import json
+import os
 import re
 import sys
 from collections import defaultdict
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.files import no_space, replacing
+from madrl.files import no_space, parsed, replacing
 from madrl.frequency import category_indices
 from madrl.rollout import is_correctness
 
@@ -87,7 +88,7 @@ def read(
             if not line.strip():
                 continue
             try:
-                record = _translated(_parsed(line))
+                record = _translated(parsed(line))
                 if record is None:
                     continue
                 _check(record, needs, optional)
@@ -144,7 +145,7 @@ def session_of(record: Mapping[str, Any]) -> tuple[str, str, int]:
 
 
 def last_turns(records: Sequence[Record]) -> list[Record]:
-    """Of each session its last turn, sessions in order of appearance: the one that counts."""
+    """The last turn of each session, which is the one that counts; sessions in order of appearance."""
     last: dict[tuple[str, str, int], Record] = {}
     for record in records:
         session = session_of(record)
@@ -241,6 +242,8 @@ def write(destination: Path | None, lines: Iterable[bytes]) -> None:
     try:
         with replacing(destination) as partial, partial.open("wb") as file:
             file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         raise cannot_write(destination, error) from error
 
@@ -258,16 +261,6 @@ def writable(path: Path) -> Path:
     if path.exists() and not path.is_file():  # replacing a folder fails late, replacing /dev/null succeeds
         raise MadrlError(f"cannot write {path}: it is not a regular file, name another")
     return path
-
-
-def _parsed(line: bytes) -> Record:
-    try:
-        record = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or nested beyond reason
-        raise MadrlError(f"not JSON ({error}): is the file complete? write one object per line, in UTF-8") from error
-    if not isinstance(record, dict):
-        raise MadrlError(f"a JSON {type(record).__name__} where an object belongs: write one object per line")
-    return record
 
 
 def _translated(record: Record) -> Record | None:

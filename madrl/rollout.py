@@ -49,6 +49,11 @@ class Rollout:
     extra_info: dict[str, Any] = field(default_factory=dict)
     data_source: str = ""
 
+    @classmethod
+    def to_row(cls, row: Mapping[str, Any], response: str) -> "Rollout":
+        """A response to the prompt of a data row in veRL's columns."""
+        return cls(response, str(row["reward_model"]["ground_truth"]), dict(row["extra_info"]), str(row["data_source"]))
+
 
 class Classification(NamedTuple):
     """What a classifier says of one response: ``category`` is None when it is off-support."""
@@ -104,3 +109,5 @@ class GroupScore:
     """The distributional term of paper Table 1, at the response's own category."""
     frequency: NDArray[np.float64]
     """Shape (K,): n_c / G. Sums to less than 1 when some responses are off-support."""
+    grades: tuple[Grade, ...] = ()
+    """The responses' grades, as GroupReward found them; empty where ``score_group`` was called by itself."""

@@ -7,6 +7,7 @@ RUN/metrics/attempt-N.jsonl the training metrics of attempt N (veRL's file logge
 RUN/tensorboard/            the same for TensorBoard
 RUN/rollouts/S.jsonl        step S's prompts and responses (veRL; its uid is our {group}_{session}_{turn})
 RUN/scores/S.jsonl          step S's categories, verdicts and rewards, by the same names (madrl.trainer.replay_buffer)
+RUN/alarms.jsonl            each alarm that was raised or cleared, at which step and why (madrl.alarms)
 RUN/launch_check.txt        what is wrong with the first batch of a run that goes on all the same (madrl.launch_check)
 RUN/validation/S.jsonl      validation responses at step S with their scores
 RUN/holdout/S.jsonl         responses to the holdout split with the checkpoint of step S (madrl.sampling.holdout)
@@ -18,11 +19,14 @@ RUN/training.png            shares and JSD over training
 RUN/evaluation.png          shares and JSD before and after, with their intervals
 """
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from madrl.errors import MadrlError
+from madrl.files import JsonLinesTail
+
+if TYPE_CHECKING:
+    from madrl.settings import Settings
 
 NOT_DECIDING = (
     "ray_kwargs",
@@ -37,15 +41,9 @@ NOT_DECIDING = (
 """Keys of config.yaml that change nothing about what a run measures."""
 
 
-def logged(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a metrics file, ``{"step", "data"}`` each; none when it does not exist."""
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
-    return [json.loads(line) for line in lines if line.endswith("\n")]
-
-
 def last_step(path: Path) -> int:
     """The highest step in a metrics file, 0 when it has none."""
-    return max((int(record["step"]) for record in logged(path)), default=0)
+    return max((int(record["step"]) for record in JsonLinesTail(path).new()), default=0)
 
 
 class RunFolder:
@@ -60,6 +58,7 @@ class RunFolder:
         self.tensorboard = self.root / "tensorboard"
         self.rollouts = self.root / "rollouts"
         self.scores = self.root / "scores"
+        self.alarms = self.root / "alarms.jsonl"
         self.launch_check = self.root / "launch_check.txt"
         self.validation = self.root / "validation"
         self.holdout = self.root / "holdout"
@@ -70,6 +69,22 @@ class RunFolder:
         self.summary = self.root / "summary.json"
         self.figure = self.root / "training.png"
         self.evaluation_figure = self.root / "evaluation.png"
+
+    def resolved_config(self) -> Any:
+        """The config that ran, as OmegaConf. Raises MadrlError when the folder holds no run."""
+        from omegaconf import OmegaConf
+
+        if not self.config.exists():
+            raise MadrlError(f"{self.root} is not a run folder: it has no {self.config.name}")
+        return OmegaConf.load(self.config)
+
+    def settings(self) -> "Settings":
+        """The settings that the run was trained with. Raises MadrlError when the folder holds no run."""
+        from omegaconf import OmegaConf
+
+        from madrl.settings import Settings
+
+        return Settings.from_config(OmegaConf.to_container(self.resolved_config().madrl))  # type: ignore[arg-type]
 
     def attempt_metrics(self, attempt: int) -> Path:
         """Where veRL's file logger writes in this attempt (1, 2, ...)."""
@@ -100,7 +115,7 @@ class RunFolder:
         steps: dict[int, dict[str, float]] = {}
         files = sorted(self.metrics.glob("attempt-*.jsonl"), key=lambda path: int(path.stem.partition("-")[2]))
         for path in files:
-            for record in logged(path):
+            for record in JsonLinesTail(path).new():
                 steps.setdefault(int(record["step"]), {}).update(record["data"])
         return dict(sorted(steps.items()))
 

@@ -43,7 +43,7 @@ def imported_by(roots: Iterable[str], locate: Locate = ours, without: Collection
 def plugin_modules(module: str) -> dict[str, Path]:
     """Name -> file of the module that a classifier or a verifier was imported from, and of what it imports of its own
     package, of its own folder, and of ours."""
-    file = getattr(sys.modules[module], "__file__", None)
+    file = getattr(sys.modules.get(module), "__file__", None)
     if file is None:
         return {}
     path = Path(file).resolve()

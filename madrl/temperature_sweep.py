@@ -39,7 +39,7 @@ def sweep(source: str, variables: Mapping[str, str]) -> None:
     if run.config.exists():
         from omegaconf import OmegaConf
 
-        from madrl.sampling.trained_model import trained_model
+        from madrl.sampling.model_folder import trained_model
 
         settings = OmegaConf.load(run.config)
         config: Any = OmegaConf.to_container(settings)

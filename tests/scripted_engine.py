@@ -1,14 +1,10 @@
 """An engine whose responses are written by the test, in place of vLLM: for what surrounds it."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from madrl.sampling.engine import Generated, Prompted
-from madrl.sampling.generate import Responses
+from madrl.sampling.engine import Batch, Generated, Prompts, Sampling
 from madrl.sampling.requests import Request
 from madrl.schema import make_row, write_parquet
 
@@ -16,12 +12,15 @@ Reply = Callable[[Request], Generated]
 
 
 class ScriptedEngines:
-    """Answers what ``reply`` says, and remembers what it was asked."""
+    """Answers what ``reply`` says, and remembers what it was asked. ``start`` stands for the engines' own."""
 
     def __init__(self, reply: Reply) -> None:
         self.reply = reply
         self.asked: list[Request] = []
         self.starts = 0
+
+    def start(self, sampling: Sampling, prompts: Prompts, gpus_per_engine: int, log_dir: Path) -> "ScriptedEngines":
+        return self
 
     def __enter__(self) -> "ScriptedEngines":
         self.starts += 1
@@ -30,25 +29,11 @@ class ScriptedEngines:
     def __exit__(self, *exception: object) -> None:
         pass
 
-    def generate(
-        self, batches: Iterable[tuple[Sequence[Request], Sequence[Prompted]]]
-    ) -> Iterator[tuple[Sequence[Request], list[Generated]]]:
-        for batch, _ in batches:
+    def generate(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, list[Generated]]]:
+        for batch in batches:
             replies = [self.reply(request) for request in batch]
             self.asked += batch
             yield batch, replies
-
-
-def script(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> ScriptedEngines:
-    """Have ``reply`` answer in place of every model."""
-    engines = ScriptedEngines(reply)
-
-    def start(self: Responses) -> Any:
-        self._prompts = defaultdict(lambda: [1, 2])
-        return engines
-
-    monkeypatch.setattr(Responses, "_start_engines", start)
-    return engines
 
 
 def write_rows(path: Path, count: int, prompt: Any = "Add.") -> Path:

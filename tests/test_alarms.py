@@ -1,11 +1,12 @@
 """The alarms on metrics as the trainer writes them: what raises and clears each, and that noise does not."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from madrl.alarms import ALARMS, WINDOW, Metrics, RunHealth
+from madrl.alarms import ALARMS, WINDOW, Event, Metrics, RunHealth, Stretch, read_events, stretches
 from madrl.evaluation.metrics import single_category_rate
 from madrl.frequency import OFF_SUPPORT
 from madrl.settings import Settings
@@ -184,18 +185,19 @@ def test_a_step_without_the_number_leaves_its_alarm_as_it_is() -> None:
     assert watched.raised == before
 
 
-def test_a_replayed_history_gives_the_state_of_a_run_that_was_never_stopped() -> None:
+def test_a_resumed_run_has_the_state_of_a_run_that_was_never_stopped(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     history = {step: shares(*rng.dirichlet([1, 1, 1, 0.2, 0.02])) for step in range(1, 101)}
     straight = health()
-    straight.replay(history, before=101)
+    straight.resume(history, 101, tmp_path / "straight")
     lost = dict.fromkeys(range(61, 90), shares(0.2, 0.2, 0.2, 0.2, 0.2))  # after the last checkpoint: trained again
     resumed = health()
-    resumed.replay(history | lost, before=61)
+    resumed.resume(history | lost, 61, tmp_path / "resumed")
     for step in range(61, 101):
-        resumed.update(step, history[step])
+        resumed.record(step, history[step], tmp_path / "resumed")
     assert [on(straight), list(straight.raised.values())] == [on(resumed), list(resumed.raised.values())]
     assert min(straight.raised.values()) < 61, "an alarm that was on before the stop, and stays on"
+    assert read_events(tmp_path / "resumed") == read_events(tmp_path / "straight") != []
 
 
 def test_the_metrics_are_always_the_same_and_count_the_starved_categories() -> None:
@@ -204,3 +206,78 @@ def test_the_metrics_are_always_the_same_and_count_the_starved_categories() -> N
     feed(watched, shares(0.97, 0.03, 0, 0, 0) | {"mad/truncated_rate": 0.5}, WINDOW)
     counts = {"starved_categories": 4.0, "truncated": 1.0}
     assert watched.metrics() == {f"mad/alarm/{name}": counts.get(name, 0.0) for name in ALARMS}
+
+
+COLLAPSED, EVEN = shares(0.99, 0.01, 0, 0, 0), shares(0.2, 0.2, 0.2, 0.2, 0.2)
+
+
+def told(watched: RunHealth, metrics: Metrics, steps: range) -> list[Event]:
+    return [event for step in steps for event in watched.update(step, metrics)]
+
+
+def test_an_alarm_says_what_it_saw_for_how_long_and_what_to_do_and_is_not_repeated() -> None:
+    (event,) = told(health(), COLLAPSED, range(1, 41))
+    assert (event.step, event.alarm, event.state) == (8, "starved_categories", "raised")
+    assert event.categories == ["zh", "es", "hi", "fr"]
+    assert str(event).startswith(
+        "ALARM starved_categories at step 8: over the last 8 steps the shares of on-support responses were "
+        "zh 1.0% (target 20.0%), es 0.0% (target 20.0%), hi 0.0% (target 20.0%), fr 0.0% (target 20.0%). "
+    )
+    for key in ("paths.model", "actor_rollout_ref.rollout.n, now 16", "madrl.reward.alpha, now 0.7"):
+        assert key in event.text
+
+
+def test_the_end_of_an_alarm_is_said_with_how_long_it_lasted() -> None:
+    watched = health()
+    told(watched, COLLAPSED, range(1, 21))
+    # 3/2 of a quarter of 0.2 is 0.075: three even steps of 0.2 in eight. zh has another 5 x 0.01 / 8.
+    assert [str(event) for event in told(watched, EVEN, range(21, 41))] == [
+        "alarm starved_categories over at step 23, after 15 steps: over the last 8 steps the shares of on-support "
+        "responses were zh 8.1% (target 20.0%), es 7.5% (target 20.0%), hi 7.5% (target 20.0%), fr 7.5% (target 20.0%)."
+    ]
+
+
+def test_a_rate_is_said_with_what_it_is_the_share_of() -> None:
+    (event,) = told(health(), {"mad/truncated_rate": 0.5}, range(1, 9))
+    assert event.text.startswith("over the last 8 steps 50.0% of the responses were cut at the length limit (limit 10")
+    assert event.categories == []
+
+
+@pytest.mark.parametrize(
+    ("form", "says", "not_"),
+    [
+        ("rlvr", "this drift is what the control is there to show.", "paths.model"),
+        ("gated", "madrl.reward.lambda_g, now 1", "alpha"),
+    ],
+)
+def test_the_advice_is_that_of_the_reward_s_form(form: str, says: str, not_: str) -> None:
+    reward = {"divergence": "rkl", "form": form, "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001}
+    (event,) = told(health(reward=reward), COLLAPSED, range(1, 9))
+    assert says in event.text
+    assert not_ not in event.text
+
+
+def test_the_events_of_a_run_give_the_steps_in_which_each_alarm_was_on(tmp_path: Path) -> None:
+    def event(step: int, state: str, *categories: str) -> Event:
+        return Event(step, "starved_categories" if categories else "truncated", state, list(categories), "")
+
+    raised = [event(8, "raised", "zh", "es"), event(9, "raised"), event(12, "raised", "hi")]
+    cleared = [event(14, "cleared", "es", "hi"), event(15, "cleared"), event(20, "cleared", "zh")]
+    assert stretches([*raised, *cleared]) == [Stretch(raised[0], 20), Stretch(raised[1], 15), Stretch(raised[2], 14)]
+    assert [stretch.cleared for stretch in stretches([*raised, *cleared[:2]])] == [None, 15, 14], "zh is still on"
+    again = event(30, "raised", "es")
+    assert stretches([*raised, *cleared, again])[-1] == Stretch(again, None)
+
+
+def test_events_come_back_from_the_file_as_they_were_and_a_half_written_one_waits(tmp_path: Path) -> None:
+    watched, path = health(), tmp_path / "alarms.jsonl"
+    assert read_events(path) == []
+    watched.resume({}, 1, path)
+    assert path.read_text() == ""
+    expected = told(health(), COLLAPSED, range(1, 9))
+    for step in range(1, 9):
+        watched.record(step, COLLAPSED, path)
+    assert read_events(path) == expected
+    with path.open("a") as file:
+        file.write('{"step": 9, "al')
+    assert read_events(path) == expected

@@ -71,8 +71,7 @@ class Run:
         """The run in ``root``; its dumps are not read yet. Raises MadrlError when the folder holds no run, or a config
         that lacks a key."""
         folder = RunFolder(root)
-        settings = run_settings(folder)
-        config: Any = OmegaConf.load(folder.config)
+        config, settings = folder.resolved_config(), folder.settings()
         attempts = json.loads(folder.facts.read_text(encoding="utf-8"))["attempts"] if folder.facts.exists() else []
         state, reason = _ending(folder, attempts)
         entropy = float(OmegaConf.select(config, "actor_rollout_ref.actor.entropy_coeff", default=0.0) or 0.0)
@@ -132,15 +131,6 @@ class Run:
         settings = self.settings
         scores = score_samples(samples, settings.categories, settings.target, settings.reward.epsilon)
         return {"step": step, "split": split, **scores}
-
-
-def run_settings(run: RunFolder) -> Settings:
-    """The settings a run was trained with. Raises MadrlError when the folder holds no run."""
-    if not run.config.exists():
-        raise MadrlError(f"{run.root} is not a run folder: it has no {run.config.name}")
-    config: Any = OmegaConf.load(run.config)
-    node: Any = OmegaConf.to_container(config.madrl)
-    return Settings.from_config(node)
 
 
 def target_name(settings: Settings) -> str:

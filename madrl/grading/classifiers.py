@@ -5,14 +5,15 @@ from collections.abc import Callable
 from typing import Any
 
 from madrl.errors import MadrlError
+from madrl.extras import require
 from madrl.grading.choice import classify_choice
 from madrl.grading.languages.language import classify_language
-from madrl.grading.plugins import load_plugin
+from madrl.grading.plugins import Plugin, load_plugin, name_of
 from madrl.grading.programs.programming_language import classify_programming_language
 from madrl.rollout import Rollout
 
 Classifier = Callable[[Rollout], Any]
-"""Ours return a Classification; ``madrl.grading.grader`` says what others may return, and checks it."""
+"""A built-in classifier returns a Classification; ``madrl.grading.grader`` checks what others return."""
 
 CLASSIFIERS: dict[str, Classifier] = {
     "choice": classify_choice,
@@ -20,15 +21,18 @@ CLASSIFIERS: dict[str, Classifier] = {
     "programming_language": classify_programming_language,
 }
 
+EXTRAS = {"language": "language", "programming_language": "programs"}
+"""Key of CLASSIFIERS -> the extra of the package that it needs."""
 
-def load_classifier(spec: str) -> Classifier:
-    """The classifier that ``spec`` names: a key of CLASSIFIERS, or ``pkg.module:name``.
 
-    Raises MadrlError when there is none, when what it names cannot be called, or when it is async.
+def load_classifier(spec: Plugin) -> Classifier:
+    """The classifier that ``spec`` names: a key of CLASSIFIERS, ``pkg.module:name``, or a function.
+
+    Raises MadrlError when there is none, when it lacks its extra, when it cannot be called, or when it is async.
     """
     classifier = load_plugin(spec, CLASSIFIERS, "classifier")
-    if not callable(classifier):
-        raise MadrlError(f"classifier {spec!r} is a {type(classifier).__name__}: name a function of one Rollout")
+    if isinstance(spec, str) and spec in EXTRAS:
+        require(EXTRAS[spec])
     if inspect.iscoroutinefunction(classifier):
-        raise MadrlError(f"classifier {spec!r} is async: write it as 'def', a classifier waits for nothing")
+        raise MadrlError(f"classifier {name_of(spec)!r} is async: write it as 'def', a classifier waits for nothing")
     return classifier

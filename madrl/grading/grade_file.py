@@ -1,13 +1,12 @@
 """A classifier or a verifier on a file of responses: ``madrl classify`` and ``madrl verify``.
 
-The functions that training calls, looked up in the same way, one line at a time. The output grows in a hidden file
-beside the destination whose name says which input, which function and which version of its code it belongs to. The same
-call after a kill or a failure goes on where that file ends; one with another input, function or code starts afresh and
-removes it, so that no output mixes two. The destination appears when it is complete.
+Every line goes through the Grader that training has. The output grows in a hidden file beside the destination, whose
+name says which input, which function and which version of its code it belongs to. The same call after a kill or a
+failure goes on where that file ends; one with another input, function or code starts afresh and removes it, so that no
+output mixes two. The destination appears when it is complete.
 """
 
 import asyncio
-import functools
 import hashlib
 import json
 import os
@@ -16,24 +15,19 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from madrl import __version__
 from madrl.errors import MadrlError
 from madrl.files import appending
-from madrl.grading.classifiers import CLASSIFIERS, load_classifier
-from madrl.grading.grader import PluginError, classify_response, verify_response
-from madrl.grading.verifiers import VERIFIERS, check_ready, load_verifier
+from madrl.grading.grader import Grader, GraderSpec
+from madrl.progress import Advance, progress
 from madrl.records import Record, cannot_write, destination_of, line_of, read, source_of
-from madrl.rollout import Rollout
-from madrl.sampling.grading import MAX_UNGRADED
+from madrl.rollout import Grade, Rollout
 from madrl.source import digest, plugin_modules
 
 CHUNK = 256
@@ -52,15 +46,13 @@ class Graded(NamedTuple):
 
 
 class FileGrader(NamedTuple):
-    """One classifier or verifier, as a file meets it."""
+    """A command's grader, as a file meets it."""
 
     name: str
-    """What the user calls it, with the command."""
-    module: str
-    """The module that it was imported from."""
-    grade: Callable[[Sequence[Rollout], bool], Awaitable[list[dict[str, Any]]]]
-    """From some responses to the keys that their lines gain. Raises MadrlError when they are not to be kept; the second
-    argument says whether they are enough to tell a function that is broken from one that fails on a few."""
+    """The command, and what the user calls the function."""
+    grader: Grader
+    gained: Callable[[Grade], dict[str, Any]]
+    """From a response's grade to the keys that its line gains."""
     counted: str
     """The key that the summary counts."""
     needs: tuple[str, ...]
@@ -80,17 +72,12 @@ def classify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Grade
     Raises MadrlError for a classifier that does not exist or that raises, for the first bad line, before anything is
     written, and for an ``out_path`` that cannot be written; OSError for an ``in_path`` that cannot be read.
     """
-    classifier = load_classifier(spec)
 
-    async def classify(rollouts: Sequence[Rollout], enough: bool) -> list[dict[str, Any]]:
-        try:
-            found = [classify_response(classifier, spec, rollout) for rollout in rollouts]
-        except PluginError as error:
-            raise MadrlError(str(error)) from error
-        return [{"category": category, "category_reason": reason} for category, reason in found]
+    def gained(grade: Grade) -> dict[str, Any]:
+        return {"category": grade.category, "category_reason": grade.reason}
 
-    module = _module_of(spec, CLASSIFIERS)
-    return _grade_file(in_path, out_path, FileGrader(f"classify {spec}", module, classify, "category", ("response",)))
+    grader = Grader(GraderSpec(spec, None, ()))
+    return _grade_file(in_path, out_path, FileGrader(f"classify {spec}", grader, gained, "category", ("response",)))
 
 
 def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Graded:
@@ -99,52 +86,25 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Graded:
     the verifier found as ``verifier_extra``.
 
     A line has at least ``response`` and ``ground_truth``; a ground truth that is not a string is taken as its JSON
-    text. The rest is as in ``classify_file``. A verifier that raises leaves that line ungraded, as in training; one
-    that raises on more than MAX_UNGRADED of a full chunk, or of a file that is smaller, is broken, or what it needs is
-    down: MadrlError, and the chunk is not kept. MadrlError also for one that returns what it must not, and when the
-    service that it waits for is not there.
+    text. The rest is as in ``classify_file``. A verifier that raises leaves that line ungraded, as in training. When
+    more than MAX_UNGRADED of a full chunk, or of a file that is smaller, are ungraded, the verifier is broken, or what
+    it needs is down: MadrlError, and the chunk is not kept. MadrlError also for one that returns what it must not, and
+    when the service that it waits for is not there.
     """
-    verifier = load_verifier(spec)
-    check_ready(spec, ())
 
-    async def verify(rollouts: Sequence[Rollout], enough: bool) -> list[dict[str, Any]]:
-        raised: Counter[str] = Counter()
+    def gained(grade: Grade) -> dict[str, Any]:
+        return {
+            "verdict": str(grade.verdict),
+            "answer": grade.answer,
+            "reason": grade.reason,
+            "correct": grade.correctness,
+            "verifier_extra": grade.extra or None,
+        }
 
-        async def counting(rollout: Rollout) -> Any:
-            try:
-                return await verifier(rollout)
-            except Exception as error:
-                raised[f"{type(error).__name__}: {error}"] += 1
-                raise
-
-        try:
-            found = await asyncio.gather(*(verify_response(counting, spec, rollout) for rollout in rollouts))
-        except PluginError as error:
-            raise MadrlError(str(error)) from error
-        if enough and raised.total() > MAX_UNGRADED * len(rollouts):
-            reason, count = raised.most_common(1)[0]
-            raise MadrlError(
-                f"verifier {spec} raised on {raised.total()} of {len(rollouts)} responses ({count} x {reason}): mend "
-                "that and start the same call again"
-            )
-        return [
-            {
-                "verdict": str(one.verdict),
-                "answer": one.answer,
-                "reason": one.reason,
-                "correct": one.correctness,
-                "verifier_extra": one.extra or None,
-            }
-            for one in found
-        ]
-
-    module = _module_of(spec, VERIFIERS)
+    grader = Grader(GraderSpec(None, spec, ()))
+    grader.check_ready()
     needs = ("response", "ground_truth")
-    return _grade_file(in_path, out_path, FileGrader(f"verify {spec}", module, verify, "verdict", needs))
-
-
-def _module_of(spec: str, builtin: Mapping[str, Any]) -> str:
-    return str(builtin[spec].__module__) if spec in builtin else spec.partition(":")[0]
+    return _grade_file(in_path, out_path, FileGrader(f"verify {spec}", grader, gained, "verdict", needs))
 
 
 def _grade_file(in_path: str | Path, out_path: str | Path, grader: FileGrader) -> Graded:
@@ -157,9 +117,8 @@ def _grade_file(in_path: str | Path, out_path: str | Path, grader: FileGrader) -
     def grade_into(unfinished: BinaryIO) -> None:
         done = counts.total()
         records = islice(read(source, grader.needs, ("extra_info",)), done, None)
-        with _progress() as progress:
-            task = progress.add_task(grader.name, total=total, completed=done)
-            asyncio.run(_append(records, unfinished, grader, counts, functools.partial(progress.advance, task)))
+        with progress(grader.name, total, done) as advance:
+            asyncio.run(_append(records, unfinished, grader, counts, advance))
 
     if destination is None:
         with tempfile.TemporaryFile() as whole:
@@ -188,7 +147,8 @@ def _partial(destination: Path, content: str, grader: FileGrader) -> Iterator[tu
     calls for the same destination are removed. Raises MadrlError when another process is writing the destination."""
     busy = f"{destination}: another madrl is writing it"
     call = hashlib.sha256(f"{content} {grader.name} {__version__}".encode()).hexdigest()[:KEY_DIGITS]
-    code = digest(plugin_modules(grader.module) | plugin_modules("madrl.grading.grader"))[:KEY_DIGITS]
+    code = digest(plugin_modules("madrl.grading.grader")) + (grader.grader.own_code() or "")
+    code = hashlib.sha256(code.encode()).hexdigest()[:KEY_DIGITS]
     partial = destination.with_name(f".{destination.name}.{call}-{code}.partial")
     with appending(partial, busy) as unfinished:
         try:
@@ -212,11 +172,11 @@ async def _append(
     file: BinaryIO,
     grader: FileGrader,
     counts: Counter[str | None],
-    advance: Callable[[float], None],
+    advance: Advance,
 ) -> None:
     while chunk := list(islice(records, CHUNK)):
         enough = len(chunk) == CHUNK or not counts.total()  # a full chunk, or the whole file
-        gained = await grader.grade([_rollout(record) for record in chunk], enough)
+        gained = list(map(grader.gained, await grader.grader.grade_all(map(_rollout, chunk), enough)))
         file.writelines(line_of(record | more) for record, more in zip(chunk, gained, strict=True))
         file.flush()
         counts.update(more[grader.counted] for more in gained)
@@ -250,10 +210,3 @@ def _rollout(record: Record) -> Rollout:
         extra_info=record.get("extra_info") or {},
         data_source=str(record.get("data_source") or ""),
     )
-
-
-def _progress() -> Progress:
-    """A bar on stderr, where stderr is a terminal."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, disable=not console.is_terminal)

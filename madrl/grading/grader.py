@@ -1,31 +1,40 @@
-"""One response before a classifier and a verifier, whatever these do: the same step in training and on files.
+"""The Grader: one response before a classifier and a verifier, the same step in training, sampling and on files.
 
-Either may be the user's own, so what they return is checked here, in the one place that everybody calls. A mistake of
-theirs is a PluginError, which fails the one response. What they raise is logged with its traceback once for each
-distinct error, and after that only counted.
+Either function may be the user's own, so what it returns is checked here, in the one place that everybody calls. A
+mistake of a function is a PluginError, which fails the one response. An exception of a function is logged with its
+traceback once for each distinct error, and after that only counted.
 """
 
+import asyncio
 import inspect
 import json
 import logging
 import traceback
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from madrl.errors import MadrlError
+from madrl.files import sha256_of
 from madrl.frequency import category_indices
-from madrl.grading.classifiers import Classifier
-from madrl.grading.verifiers import COMPUTE_SCORE, Verifier
-from madrl.rollout import Classification, Rollout, Verdict, Verification, is_correctness
+from madrl.grading.classifiers import load_classifier
+from madrl.grading.compute_score import ComputeScore
+from madrl.grading.plugins import Plugin, name_of, own_module
+from madrl.grading.verifiers import COMPUTE_SCORE, check_ready, load_verifier
+from madrl.rollout import Classification, Grade, Rollout, Verdict, Verification, is_correctness
+from madrl.source import digest, plugin_modules
 
 logger = logging.getLogger(__name__)
 
+MAX_UNGRADED = 0.5
+"""Share of a batch. Above it something is down, and it is better to stop than to write verdicts that nobody gave."""
+
 OF_VERDICT = {Verdict.CORRECT: 1.0, Verdict.INCORRECT: 0.0, Verdict.UNGRADED: None}
-"""What a verifier that returns a verdict alone means."""
+"""Verdict -> the correctness that a verifier means which returns the verdict alone."""
 
 CLASSIFIER_RETURNS = "return a declared category as a str, None for off-support, or a Classification of either"
 VERIFIER_RETURNS = (
@@ -35,66 +44,145 @@ VERIFIER_RETURNS = (
 COMPUTE_SCORE_RETURNS = "return True or False, a number in [0, 1], or a dict with one of these as 'score'"
 
 SHOWN_CHARACTERS = 200
-"""Of a value in an error message."""
+"""The length at which a value is cut off in an error message."""
 
 _raised: Counter[tuple[str, str, str, int | None]] = Counter()
 """How often each distinct error was raised in this process: plug-in, type, file, line."""
 
 
-class PluginError(RuntimeError):
+class PluginError(MadrlError):
     """A mistake of a classifier or a verifier, which no response can be blamed for: its name, the value, the remedy."""
 
 
-def classify_response(
-    classifier: Classifier, name: str, rollout: Rollout, declared: Sequence[str] | None = None
-) -> Classification:
-    """The classifier's word.
+class GraderSpec(NamedTuple):
+    """Which functions grade, and into which categories."""
+
+    classifier: Plugin | None
+    """A key of CLASSIFIERS, ``pkg.module:name``, or a function; None leaves responses without a category."""
+    verifier: Plugin | None
+    """A key of VERIFIERS, ``pkg.module:name``, or a function; None leaves responses ungraded."""
+    categories: tuple[str, ...]
+    """The categories that the classifier may name; empty where nobody has declared any."""
+    custom_reward_function: Mapping[str, Any] | None = None
+    """veRL's node of that name, of a run whose verifier is COMPUTE_SCORE."""
+
+
+class Grader:
+    """The classifier and the verifier of ``spec``, loaded.
 
     Args:
-        name: what the user calls the classifier.
-        declared: the categories it may name; None where nobody has declared any.
+        compute_score: veRL's ``reward.custom_reward_function``, loaded, for the verifier COMPUTE_SCORE.
 
-    Raises PluginError when the classifier raises, returns anything but CLASSIFIER_RETURNS, or names a category that
-    is not declared: a category must not be made up.
+    Raises MadrlError for a classifier or a verifier that cannot be loaded.
     """
-    try:
-        found: object = classifier(rollout)
-    except Exception as error:
-        message = f"classifier {name} raised {type(error).__name__}: {error}"
-        _log_once(message, name, error)
-        raise PluginError(message) from error
-    if found is None or isinstance(found, str):
-        found = Classification(found)
-    if not (isinstance(found, Classification) and isinstance(found.category, str | None)):
-        raise _bad_return("classifier", name, found, CLASSIFIER_RETURNS)
-    if declared is not None:
+
+    def __init__(self, spec: GraderSpec, compute_score: ComputeScore | None = None) -> None:
+        self.spec = spec
+        self.in_progress = 0
+        """Responses that have come and have no grade yet."""
+        self._classifier = None if spec.classifier is None else load_classifier(spec.classifier)
+        self._verifier = None if spec.verifier is None else load_verifier(spec.verifier, compute_score)
+
+    async def grade(self, rollout: Rollout) -> Grade:
+        """The category and the correctness of one response.
+
+        Ungraded when the verifier raises, since that is nothing the response can be blamed for. Raises PluginError when
+        the classifier raises or names a category that is not declared (a category must not be made up), or when either
+        function returns what it must not.
+        """
+        self.in_progress += 1
+        queued = self.in_progress
         try:
-            category_indices([found.category], declared)
-        except MadrlError as error:
-            raise PluginError(f"classifier {name}: {error}") from None
-    return found
+            category, why = self._classify(rollout)
+            found = await self._verify(rollout)
+        finally:
+            self.in_progress -= 1
+        return Grade(category, found.correctness, found.answer, found.reason or why, found.extra, queued)
 
+    async def grade_all(self, rollouts: Iterable[Rollout], enough: bool = True) -> list[Grade]:
+        """The grades of a batch, in its order.
 
-async def verify_response(verifier: Verifier, name: str, rollout: Rollout) -> Verification:
-    """The verifier's word; ungraded when it raises, since that is nothing the response can be blamed for.
+        Args:
+            enough: whether these are enough to tell a verifier that is broken from one that fails on a few.
 
-    Raises PluginError when it returns anything but VERIFIER_RETURNS.
-    """
-    try:
-        found: object = await verifier(rollout)
-    except Exception as error:
-        what = f"raised {type(error).__name__}: {error}"
-        _log_once(f"verifier {name} {what}", name, error)
-        return Verification(None, reason=f"verifier {what}")
-    verification = _verification(found)
-    if verification is None:
-        remedy = COMPUTE_SCORE_RETURNS if name == COMPUTE_SCORE else VERIFIER_RETURNS
-        raise _bad_return("verifier", name, found, remedy)
-    return verification
+        Raises MadrlError as ``grade`` does, and when more than MAX_UNGRADED of the responses are ungraded.
+        """
+        grades = list(await asyncio.gather(*map(self.grade, rollouts)))
+        ungraded = Counter(grade.reason for grade in grades if grade.correctness is None)
+        if self._verifier and enough and ungraded.total() > MAX_UNGRADED * len(grades):
+            raise MadrlError(
+                f"verifier {self._name('verifier')} could not grade {ungraded.total()} of {len(grades)} responses "
+                f"({ungraded.most_common(1)[0][0]}): mend that and start the same call again"
+            )
+        return grades
+
+    def check_ready(self) -> None:
+        """Raises MadrlError, with the remedy, when the verifier's service is not there or lacks a language."""
+        if self.spec.verifier is not None:
+            check_ready(self.spec.verifier, self.spec.categories)
+
+    def identity(self) -> dict[str, Any]:
+        """What tells this grader from another, in JSON types: its spec and the version of the user's own code."""
+        return self.spec._asdict() | {
+            "classifier": self._name("classifier"),
+            "verifier": self._name("verifier"),
+            "own_code": self.own_code(),
+        }
+
+    def own_code(self) -> str | None:
+        """What tells one version of the user's own functions from another; None where all are built-in."""
+        modules: dict[str, Path] = {}
+        for plugin in (self.spec.classifier, self.spec.verifier):
+            if plugin is not None and (module := own_module(plugin)):
+                modules |= plugin_modules(module)
+        function = (self.spec.custom_reward_function or {}).get("path")
+        parts = [digest(modules)] * bool(modules) + ([sha256_of(function)] if function else [])
+        return " ".join(parts) or None
+
+    def _name(self, kind: str) -> str | None:
+        plugin = getattr(self.spec, kind)
+        return None if plugin is None else name_of(plugin)
+
+    def _classify(self, rollout: Rollout) -> Classification:
+        if self._classifier is None:
+            return Classification(None)
+        name = self._name("classifier")
+        try:
+            found: object = self._classifier(rollout)
+        except Exception as error:
+            message = f"classifier {name} raised {type(error).__name__}: {error}"
+            _log_once(message, name, error)
+            raise PluginError(message) from error
+        if found is None or isinstance(found, str):
+            found = Classification(found)
+        if not (isinstance(found, Classification) and isinstance(found.category, str | None)):
+            raise _bad_return("classifier", name, found, CLASSIFIER_RETURNS)
+        if self.spec.categories:
+            try:
+                category_indices([found.category], self.spec.categories)
+            except MadrlError as error:
+                raise PluginError(f"classifier {name}: {error}") from None
+        return found
+
+    async def _verify(self, rollout: Rollout) -> Verification:
+        if self._verifier is None:
+            return Verification(None)
+        name = self._name("verifier")
+        try:
+            found: object = await self._verifier(rollout)
+        except Exception as error:
+            what = f"raised {type(error).__name__}: {error}"
+            _log_once(f"verifier {name} {what}", name, error)
+            return Verification(None, reason=f"verifier {what}")
+        verification = _verification(found)
+        if verification is None:
+            remedy = COMPUTE_SCORE_RETURNS if name == COMPUTE_SCORE else VERIFIER_RETURNS
+            raise _bad_return("verifier", name, found, remedy)
+        return verification
 
 
 def _verification(found: Any) -> Verification | None:
-    """What the verifier returned, in full and in plain types; None when it cannot be told what it means."""
+    """What the verifier returned, in full and in plain types; None when its meaning cannot be told."""
     if found is None:  # wrong, or ungraded?
         return None
     verification: Verification = found if isinstance(found, Verification) else Verification(found)
@@ -120,7 +208,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is no JSON type")
 
 
-def _bad_return(kind: str, name: str, found: Any, remedy: str) -> PluginError:
+def _bad_return(kind: str, name: str | None, found: Any, remedy: str) -> PluginError:
     if inspect.iscoroutine(found):
         found.close()
         remedy = f"write it as 'def', not 'async def', and {remedy}"
@@ -130,11 +218,11 @@ def _bad_return(kind: str, name: str, found: Any, remedy: str) -> PluginError:
     return PluginError(f"{kind} {name} returned {shown}, {article} {type(found).__name__}: {remedy}")
 
 
-def _log_once(message: str, name: str, error: Exception) -> None:
-    """Log an error with its traceback when its type comes from its line for the first time, then one line at 10, 100,
-    1000 times."""
+def _log_once(message: str, name: str | None, error: Exception) -> None:
+    """Log an error with its traceback when its type comes from its line for the first time, and in one line when it has
+    come 10, 100, 1000 times."""
     innermost = traceback.extract_tb(error.__traceback__)[-1]
-    mistake = (name, type(error).__name__, innermost.filename, innermost.lineno)
+    mistake = (str(name), type(error).__name__, innermost.filename, innermost.lineno)
     _raised[mistake] += 1
     count = _raised[mistake]
     if count == 1:

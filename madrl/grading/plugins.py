@@ -1,19 +1,30 @@
-"""Finding a classifier or a verifier that a user names: a key of a literal dict, or ``pkg.module:name``."""
+"""Finding the function that a user names: a key of a literal dict, ``pkg.module:name``, or the function itself."""
 
 import importlib
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from madrl.errors import MadrlError
 
-T = TypeVar("T")
+Plugin = str | Callable[..., Any]
+"""How a user names a classifier or a verifier."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def load_plugin(spec: str, builtin: Mapping[str, T], kind: str) -> T:
-    """The object that ``spec`` names: an entry of ``builtin``, or the attribute ``name`` of ``pkg.module:name``.
+def load_plugin(spec: str | Function, builtin: Mapping[str, Function], kind: str) -> Function:
+    """The function that ``spec`` names: an entry of ``builtin``, the attribute ``name`` of ``pkg.module:name``, or
+    ``spec`` itself.
 
     Raises MadrlError that names the spec, what was tried and what there is.
     """
+    plugin: Any = _named(spec, builtin, kind) if isinstance(spec, str) else spec
+    if not callable(plugin):
+        raise MadrlError(f"{kind} {spec!r} is a {type(plugin).__name__}: name a function")
+    return plugin
+
+
+def _named(spec: str, builtin: Mapping[str, Function], kind: str) -> Any:
     if spec in builtin:
         return builtin[spec]
     module_name, colon, attribute = spec.partition(":")
@@ -25,7 +36,19 @@ def load_plugin(spec: str, builtin: Mapping[str, T], kind: str) -> T:
         reason = f"{type(error).__name__}: {error}"
         raise MadrlError(f"{kind} {spec!r}: cannot import {module_name!r} ({reason})") from error
     try:
-        plugin: T = getattr(module, attribute)
+        return getattr(module, attribute)
     except AttributeError:
         raise MadrlError(f"{kind} {spec!r}: module {module_name!r} has no {attribute!r}") from None
-    return plugin
+
+
+def name_of(plugin: Plugin) -> str:
+    """How messages call the plug-in: the name that the user gave, or ``pkg.module:name`` of a function."""
+    if isinstance(plugin, str):
+        return plugin
+    return f"{plugin.__module__}:{getattr(plugin, '__qualname__', type(plugin).__qualname__)}"
+
+
+def own_module(plugin: Plugin) -> str | None:
+    """The module of a plug-in that is the user's own; None for a built-in one."""
+    module, colon, _ = name_of(plugin).partition(":")
+    return module if colon else None

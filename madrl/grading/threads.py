@@ -1,18 +1,23 @@
-"""A function that is not async, called in a thread: one that takes its time must not keep its siblings waiting."""
+"""Threads beside an event loop: functions that are not async in some, and an event loop for who has none in another."""
 
 import asyncio
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+import os
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Self, TypeVar
+
+T = TypeVar("T")
 
 THREADS = 32
 """Calls of one function at a time. They share one core for what is Python, and wait side by side for what is not."""
 
 
 def asynchronous(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
-    """``function`` itself when it is async, or else the same in threads of its own."""
+    """``function`` itself when it is async, or else the same in threads of its own: a call that takes its time must
+    not keep its siblings waiting."""
     if _is_async(function):
         return function
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="verifier")
@@ -26,8 +31,8 @@ def asynchronous(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
 
 
 def _in_full(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call ``function``, a StopIteration or SystemExit of which becomes a RuntimeError: no future can hold the one, so
-    that whoever awaits it would wait for ever, and the other would end the process."""
+    """Call ``function``. Its StopIteration or SystemExit becomes a RuntimeError: no future can hold the first, so that
+    whoever awaits it would wait for ever, and the second would end the process."""
     try:
         return function(*args, **kwargs)
     except (StopIteration, SystemExit) as error:
@@ -36,3 +41,42 @@ def _in_full(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
+class LoopThread:
+    """An event loop in a thread of its own, which runs while the context is open."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="madrl-loop", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        asyncio.run_coroutine_threadsafe(_cancel_others(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Run ``work`` in the thread. It is cancelled when the context closes before it is done."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+@functools.cache
+def shared_loop() -> LoopThread:
+    """This process's event loop for calls from code that is not async, open until the process ends. Clients keep their
+    connections in it from one call to the next."""
+    return LoopThread().__enter__()
+
+
+os.register_at_fork(after_in_child=shared_loop.cache_clear)  # a forked child has no threads

@@ -4,18 +4,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from madrl.errors import MadrlError
+from madrl.extras import require
 from madrl.grading.compute_score import ComputeScore, verifier_of
 from madrl.grading.exact_match import verify_exact_match
 from madrl.grading.listed_option import verify_listed_option
 from madrl.grading.math_answers.math_answer import verify_math
-from madrl.grading.plugins import load_plugin
+from madrl.grading.plugins import Plugin, load_plugin
 from madrl.grading.programs.program import verify_program
 from madrl.grading.programs.sandbox_health import check_sandbox
 from madrl.grading.threads import asynchronous
 from madrl.rollout import Rollout
 
 Verifier = Callable[[Rollout], Awaitable[Any]]
-"""Ours return a Verification; ``madrl.grading.grader`` says what others may return, and checks it."""
+"""A built-in verifier returns a Verification; ``madrl.grading.grader`` checks what others return."""
 
 VERIFIERS: dict[str, Verifier] = {
     "listed_option": verify_listed_option,
@@ -24,23 +25,26 @@ VERIFIERS: dict[str, Verifier] = {
     "code": verify_program,
 }
 
+EXTRAS = {"math": "math", "code": "programs"}
+"""Key of VERIFIERS -> the extra of the package that it needs."""
+
 COMPUTE_SCORE = "compute_score"
 """The verifier of a run that has its function in veRL's ``reward.custom_reward_function``."""
 
-NEEDS: dict[str, Callable[[Sequence[str]], None]] = {"code": check_sandbox}
-"""For those of VERIFIERS that wait for a service: raises MadrlError, with the remedy, when it cannot judge the
-categories given."""
+SERVICES: dict[str, Callable[[Sequence[str]], None]] = {"code": check_sandbox}
+"""Key of VERIFIERS -> for a verifier that waits for a service, a function of the categories. It raises MadrlError, with
+the remedy, when the service cannot judge them."""
 
 
-def load_verifier(spec: str, compute_score: ComputeScore | None = None) -> Verifier:
-    """The verifier that ``spec`` names: a key of VERIFIERS, ``pkg.module:name``, or COMPUTE_SCORE.
+def load_verifier(spec: Plugin, compute_score: ComputeScore | None = None) -> Verifier:
+    """The verifier that ``spec`` names: a key of VERIFIERS, ``pkg.module:name``, a function, or COMPUTE_SCORE.
 
     A function that is not async is called in a thread.
 
     Args:
         compute_score: the function of the run's ``reward.custom_reward_function``, for COMPUTE_SCORE.
 
-    Raises MadrlError when there is none, or when what it names cannot be called.
+    Raises MadrlError when there is none, when it lacks its extra, or when it cannot be called.
     """
     if spec == COMPUTE_SCORE:
         if compute_score is None:
@@ -50,16 +54,16 @@ def load_verifier(spec: str, compute_score: ComputeScore | None = None) -> Verif
             )
         return verifier_of(compute_score)
     verifier = load_plugin(spec, VERIFIERS, "verifier")
-    if not callable(verifier):
-        raise MadrlError(f"verifier {spec!r} is a {type(verifier).__name__}: name a function of one Rollout")
+    if isinstance(spec, str) and spec in EXTRAS:
+        require(EXTRAS[spec])
     return asynchronous(verifier)
 
 
-def check_ready(spec: str, categories: Sequence[str]) -> None:
-    """Asks what the verifier ``spec`` waits for whether it is there and can judge responses of ``categories``.
+def check_ready(spec: Plugin, categories: Sequence[str]) -> None:
+    """Ask the service that the verifier ``spec`` waits for whether it is there and can judge ``categories``.
 
     To be called before a run starts. Raises MadrlError, with the remedy; does nothing for a verifier that waits for
     nothing or is the user's own.
     """
-    if spec in NEEDS:
-        NEEDS[spec](categories)
+    if isinstance(spec, str) and spec in SERVICES:
+        SERVICES[spec](categories)

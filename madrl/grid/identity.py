@@ -153,7 +153,7 @@ def _being_written(folder: Path) -> bool:
 def _model(plan: Plan, task: str) -> str | None:
     """What tells the initial model from another; None where the config alone does."""
     if task in plan.models and plan.models[task] != BASE:
-        from madrl.sampling.generate import fingerprint
+        from madrl.sampling.model_folder import fingerprint
 
         return fingerprint(plan.models[task]) or plan.models[task]
     if plan.command is None and shared_recipe(plan, task).miniature is not None:

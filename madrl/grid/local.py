@@ -18,8 +18,8 @@ from madrl.grid.identity import Identity, shared_recipe
 from madrl.grid.ledger import Ledger, Standing, State, is_ready, standing_of, standings_of
 from madrl.grid.plan import Plan
 from madrl.grid.supervise import NOT_RUN, last_line
+from madrl.process import told_to_stop
 from madrl.run import run_stages, shared_stages
-from madrl.signals import told_to_stop
 
 POLL_S = 0.5
 CLAIM_S = 300.0

@@ -24,18 +24,15 @@ from madrl.grid.cells import Cell
 from madrl.grid.identity import Identity, check_unchanged
 from madrl.grid.ledger import Ledger, State, is_ready, state_of
 from madrl.grid.plan import Plan, load_plan, plan_of
+from madrl.process import PATIENCE_S, end_with_parent, told_to_stop
 from madrl.recipe import WARM_START
 from madrl.run import madrl_command
-from madrl.signals import end_with_parent, told_to_stop
 
 INTERRUPTED = 75
 """EX_TEMPFAIL: the cell goes on when it is started again."""
 
 NOT_RUN = 2
 """There was nothing to run, or it may not be run now: the last line of the cell's log says why."""
-
-PATIENCE_S = 30.0
-"""How long an interrupted recipe may take to end; veRL is given 20 s of them."""
 
 KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """What ends a recipe from outside. A crash (SIGSEGV, SIGABRT) is a failure."""

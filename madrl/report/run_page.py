@@ -7,9 +7,9 @@ Works on a run that has only just begun, one that failed, and one that is done; 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from madrl.alarms import ALARMS, RunHealth
+from madrl.alarms import Stretch, read_events, stretches
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import Evaluation, Run
 from madrl.report.evaluation_tables import category_table, evaluation_tables, on_target, prompt_n
@@ -21,26 +21,6 @@ from madrl.report.study import dataset_label
 from madrl.report.table import NOTHING, Section, Shown, Table, formatted, interval_text, table_html
 from madrl.report.tables import row_label, target_label
 from madrl.run_folder import RunFolder
-
-ALARM_WORDS = {
-    "starved_categories": "a wanted category has less than a quarter of its target",
-    "collapsed_groups": "too many prompts have all their on-support responses in one category",
-    "ungraded": "too many responses without a verdict",
-    "equal_rewards": "nearly all groups earn one and the same reward",
-    "off_support": "too many responses are in no category",
-    "truncated": "too many responses are cut at the length limit",
-}
-
-
-class Raised(NamedTuple):
-    """One stretch of steps during which an alarm was on."""
-
-    alarm: str
-    category: str
-    first: int
-    last: int
-    now: bool
-    """On at the last logged step."""
 
 
 def report_run_page(path: str, folder: Path) -> list[Path]:
@@ -59,7 +39,7 @@ def report_run_page(path: str, folder: Path) -> list[Path]:
 
 def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evaluation]) -> str:
     """The whole page as HTML."""
-    raised = raised_alarms(run, history)
+    alarms = sorted(stretches(read_events(run.folder.alarms)), key=lambda one: one.cleared is not None)
     plots = run_plots(run, history, evaluations)
     reward = f"{row_label(run.key.reward)} {run.key.weight}".strip()
     at = max([*history, *(one["step"] for one in evaluations)], default=0)
@@ -70,8 +50,8 @@ def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: 
     samples = list(sample_responses(run))
     parts = [
         f"<h1>{text(run.name)}</h1><p class='lead'>{text(lead)}</p>",
-        _tiles(run, history, evaluations, raised),
-        _alarms(raised, bool(history)),
+        _tiles(run, history, evaluations, alarms),
+        _alarms(alarms, bool(history)),
     ]
     for first, second in zip(plots[::2], [*plots[1::2], None], strict=False):
         pair = plot_section(first) + (plot_section(second) if second else "")
@@ -84,25 +64,11 @@ def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: 
     return page(run.name, "\n".join(parts), plots)
 
 
-def raised_alarms(run: Run, history: Mapping[int, Mapping[str, float]]) -> list[Raised]:
-    """Every stretch in which an alarm was on: the run's own alarms, replayed from its metrics, so that runs which did
-    not log ``mad/alarm/*`` have them too, and each with its category."""
-    health = RunHealth(run.settings, run.prompts_per_step, run.group_size)
-    ends: dict[tuple[str, str, int], int] = {}
-    step = 0
-    for step, metrics in history.items():
-        health.update(step, metrics)
-        for gauge, first in health.raised.items():
-            ends[gauge.alarm, gauge.category, first] = step
-    found = [Raised(alarm, category, first, last, last == step) for (alarm, category, first), last in ends.items()]
-    return sorted(found, key=lambda raised: (not raised.now, ALARMS.index(raised.alarm), raised.first))
-
-
 def _tiles(
     run: Run,
     history: Mapping[int, Mapping[str, float]],
     evaluations: Sequence[Evaluation],
-    raised: Sequence[Raised],
+    alarms: Sequence[Stretch],
 ) -> str:
     """The numbers that one looks at first."""
     tiles = []
@@ -122,8 +88,8 @@ def _tiles(
         step, metrics = list(history.items())[-1]
         if "mad/reward/mean" in metrics:
             tiles.append(("", f"{metrics['mad/reward/mean']:.3f}", "training reward", f"mean at step {step}"))
-    on = sum(one.now for one in raised)
-    detail = f"{len(raised)} raised over the run" if raised else "none raised over the run"
+    on = sum(one.cleared is None for one in alarms)
+    detail = f"{len(alarms) or 'none'} raised over the run"
     tiles.append(("bad" if on else "good", str(on), "alarms on", detail))
     return '<div class="tiles">' + "".join(
         f'<div class="tile {kind}"><span>{text(name)}</span><b>{text(value)}</b><small>{text(detail)}</small></div>'
@@ -142,19 +108,18 @@ def _distance_tile(
     return (kind, f"{jsd:.4f}", name, f"{on_target(scores['off_target'])}; {floor}; {where}")
 
 
-def _alarms(raised: Sequence[Raised], logged: bool) -> str:
-    if not raised:
+def _alarms(alarms: Sequence[Stretch], logged: bool) -> str:
+    """The alarms as the run's own training wrote them down, those that are on first."""
+    if not alarms:
         return (
             f'<p class="lead" id="alarms">{"No alarm was raised." if logged else "No training step is logged yet."}</p>'
         )
     items = []
-    for one in raised:
-        name = f"{one.alarm} ({one.category})" if one.category else one.alarm
-        when = f"since step {one.first}" if one.now else f"steps {one.first} to {one.last}"
-        items.append(
-            f"<li><b>{text(name)}</b>, {when}{'' if one.now else ', over'}: {text(ALARM_WORDS[one.alarm])}</li>"
-        )
-    kind = "notice alarm" if any(one.now for one in raised) else "notice"
+    for event, cleared in alarms:
+        name = f"{event.alarm} ({', '.join(event.categories)})" if event.categories else event.alarm
+        when = f"since step {event.step}" if cleared is None else f"steps {event.step} to {cleared - 1}, over"
+        items.append(f"<li><b>{text(name)}</b>, {when}: {text(event.text)}</li>")
+    kind = "notice alarm" if any(one.cleared is None for one in alarms) else "notice"
     return f'<div class="{kind}" id="alarms">Alarms<ul>{"".join(items)}</ul></div>'
 
 

@@ -1,4 +1,4 @@
-"""vLLM's offline engine, each in a process of its own: one on each GPU, or one on the CPU.
+"""vLLM's offline engines, each in a process of its own: one on each GPU, or one on the CPU.
 
 A process of its own gives its memory back when it ends, so that the next model finds the GPU empty, and on several GPUs
 there are several (vLLM's offline engine has no data parallelism). It dies with the process that started it, however
@@ -6,22 +6,22 @@ that dies: an engine left behind would hold the GPU against the call that resume
 """
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from madrl.errors import MadrlError
-from madrl.trainer.process import CPU_ENVIRONMENT, LOG_TAIL_LINES, WORKER_ENVIRONMENT, last_error
-
-Tag = TypeVar("Tag")
+from madrl.process import CPU_ENVIRONMENT, LOG_TAIL_LINES, PATIENCE_S, WORKER_ENVIRONMENT, end_with_parent, last_error
+from madrl.sampling.requests import Request
+from madrl.schema import Message
 
 ENVIRONMENT = {
     # The engine in this process, not in a child of it that a kill would leave behind.
@@ -39,15 +39,32 @@ CPU_SETTINGS = {
 GPU_SETTINGS = {"dtype": "bfloat16", "gpu_memory_utilization": 0.9}
 
 CPU_BATCHED_TOKENS = 4096
-PATIENCE_S = 30
-_PR_SET_PDEATHSIG = 1
+COMMAND = (sys.executable, "-m", __name__)
 
 
-class Prompted(NamedTuple):
-    """One response that is wanted, as the engine takes it."""
+Batch = Sequence[Request]
 
-    tokens: list[int]
-    seed: int
+Prompts = Mapping[tuple[int, str | None], Sequence[Message]]
+"""The conversation of each row and asked-for category."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What decides the responses to a set of requests."""
+
+    model: str
+    """A folder, or a name on the Hugging Face hub."""
+    temperature: float = 1.0
+    max_response_tokens: int = 1024
+    seed: int = 42
+    chat_template: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the model's chat template, such as ``enable_thinking``."""
+
+    def __post_init__(self) -> None:
+        if not self.temperature > 0:
+            raise MadrlError(f"temperature={self.temperature} is not above 0: greedy decoding has no distribution")
+        if self.max_response_tokens < 1:
+            raise MadrlError(f"max_response_tokens={self.max_response_tokens} must be at least 1")
 
 
 class Generated(NamedTuple):
@@ -56,50 +73,72 @@ class Generated(NamedTuple):
     text: str
     finish_reason: str
     """vLLM's: ``stop``, or ``length`` when it was cut off."""
-    tokens: int
+    response_tokens: int
+    prompt_tokens: int
 
 
-@dataclass(frozen=True)
-class EngineSettings:
-    """What decides a response, beside its prompt and seed."""
+class Sampler(Protocol):
+    """What answers requests: ``Engines``, or what stands in for it."""
 
-    model: str
-    temperature: float
-    max_response_tokens: int
-    max_prompt_tokens: int
-    """Of the longest prompt: with ``max_response_tokens``, the context that the engine makes room for."""
+    def generate(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, list[Generated]]]:
+        """Each batch with its responses, as it is done."""
+        ...
+
+
+StartSampler = Callable[[Sampling, Prompts, int, Path], AbstractContextManager[Sampler]]
+"""Takes what ``Engines`` takes."""
 
 
 class Engines:
     """The engines of one model; a context manager that starts and ends them.
 
-    Raises MadrlError, with the end of its log, when an engine ends early.
+    Args:
+        prompts: all conversations that requests will name.
+        gpus_per_engine: how many GPUs a model is split over (tensor parallelism).
+        log_dir: gets a log for each engine.
+        command: what is run for an engine, with the number of an inherited connection as its last argument.
+
+    Raises MadrlError when the prompts leave no room for a response and when the GPUs do not divide evenly; with the
+    end of its log, when an engine ends early.
     """
 
-    def __init__(self, settings: EngineSettings, devices: Sequence[str | None], log_dir: Path) -> None:
-        """``devices`` are what CUDA_VISIBLE_DEVICES is to be for each engine, ``"0,1"`` for one over two GPUs, None for
-        a CPU."""
-        self._settings = settings
-        self._devices = devices
+    def __init__(
+        self,
+        sampling: Sampling,
+        prompts: Prompts,
+        gpus_per_engine: int,
+        log_dir: Path,
+        command: Sequence[str] = COMMAND,
+    ) -> None:
+        self._sampling = sampling
+        self._prompts = prompts
+        self._gpus_per_engine = gpus_per_engine
         self._log_dir = log_dir
+        self._command = command
+        self._tokens: dict[tuple[int, str | None], list[int]] = {}
         self._engines: dict[Connection, tuple[subprocess.Popen[bytes], Path]] = {}
 
     def __enter__(self) -> "Engines":
+        self._tokens = _tokenized(self._sampling, self._prompts)
+        longest = max(map(len, self._tokens.values()))
+        _check_context(self._sampling, longest)
         self._log_dir.mkdir(parents=True, exist_ok=True)
-        for number, device in enumerate(self._devices):
+        for number, device in enumerate(engine_devices(self._gpus_per_engine)):
             log = self._log_dir / f"engine-{number}.log"
             ours, theirs = Pipe()
+            own = CPU_ENVIRONMENT if device is None else {"CUDA_VISIBLE_DEVICES": device}
             with theirs, log.open("ab") as output:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "madrl.sampling.engine", str(theirs.fileno()), str(os.getpid())],
+                    [*self._command, str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,
                     pass_fds=[theirs.fileno()],
-                    env=os.environ | ENVIRONMENT | _device_environment(device),
+                    env=os.environ | ENVIRONMENT | own,
+                    preexec_fn=end_with_parent(signal.SIGKILL),
                 )
             self._engines[ours] = process, log
-            ours.send((self._settings, 0 if device is None else device.count(",") + 1))
+            ours.send((self._sampling, longest, 0 if device is None else device.count(",") + 1))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -115,30 +154,27 @@ class Engines:
             connection.close()
         self._engines.clear()
 
-    def generate(self, batches: Iterable[tuple[Tag, Sequence[Prompted]]]) -> Iterator[tuple[Tag, list[Generated]]]:
-        """The responses to each batch, with its tag, as they are done: in order when there is one engine."""
+    def generate(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, list[Generated]]]:
+        """Each batch with its responses, as it is done: in order when there is one engine."""
         todo = iter(batches)
-        busy: dict[Connection, Tag] = {}
+        busy: dict[Connection, Batch] = {}
         for connection in self._engines:
             self._feed(connection, todo, busy)
         while busy:
             for ready in wait(list(busy)):
                 assert isinstance(ready, Connection)
                 generated = self._receive(ready)
-                tag = busy.pop(ready)
+                batch = busy.pop(ready)
                 self._feed(ready, todo, busy)
-                yield tag, generated
+                yield batch, generated
 
-    def _feed(
-        self, connection: Connection, todo: Iterator[tuple[Tag, Sequence[Prompted]]], busy: dict[Connection, Tag]
-    ) -> None:
-        following = next(todo, None)
-        if following is None:
+    def _feed(self, connection: Connection, todo: Iterator[Batch], busy: dict[Connection, Batch]) -> None:
+        batch = next(todo, None)
+        if batch is None:
             return
-        tag, batch = following
-        busy[connection] = tag
+        busy[connection] = batch
         with contextlib.suppress(BrokenPipeError):  # it has ended: reading from it says so, with the reason
-            connection.send(list(batch))
+            connection.send([(self._tokens[r.row, r.asked], r.seed(self._sampling.seed)) for r in batch])
 
     def _receive(self, connection: Connection) -> list[Generated]:
         try:
@@ -150,6 +186,25 @@ class Engines:
             reason = last_error(tail) or f"exit code {process.returncode}"
             raise MadrlError(f"vLLM ended early ({reason}): see {log}") from None
         return generated
+
+
+def _tokenized(sampling: Sampling, prompts: Prompts) -> dict[tuple[int, str | None], list[int]]:
+    from transformers import AutoTokenizer
+
+    template = AutoTokenizer.from_pretrained(sampling.model).apply_chat_template
+    options: dict[str, Any] = {"add_generation_prompt": True, "tokenize": True, "return_dict": False}
+    return {key: template(messages, **options, **sampling.chat_template) for key, messages in prompts.items()}
+
+
+def _check_context(sampling: Sampling, longest_prompt: int) -> None:
+    from transformers import AutoConfig
+
+    limit = getattr(AutoConfig.from_pretrained(sampling.model), "max_position_embeddings", None)
+    if limit is not None and longest_prompt + sampling.max_response_tokens > limit:
+        raise MadrlError(
+            f"the longest prompt has {longest_prompt} tokens, which leaves no room for {sampling.max_response_tokens} "
+            f"more in the model's context of {limit}: ask for shorter responses"
+        )
 
 
 def visible_devices() -> list[str | None]:
@@ -176,48 +231,41 @@ def engine_devices(gpus_per_engine: int) -> list[str | None]:
     return [",".join(found[i : i + gpus_per_engine]) for i in range(0, len(found), gpus_per_engine)]
 
 
-def _device_environment(device: str | None) -> dict[str, str]:
-    return CPU_ENVIRONMENT if device is None else {"CUDA_VISIBLE_DEVICES": device}
-
-
 def _answer(connection: Connection) -> None:
-    """Lists of Prompted come in, lists of Generated go out, None ends it."""
+    """Lists of prompts' tokens and seeds come in, lists of Generated go out, None ends it."""
     from vllm import LLM, SamplingParams
 
-    settings, gpus = connection.recv()
-    length = settings.max_prompt_tokens + settings.max_response_tokens
+    sampling, longest_prompt, gpus = connection.recv()
+    length = longest_prompt + sampling.max_response_tokens
     if gpus:
         own = GPU_SETTINGS | {"tensor_parallel_size": gpus}
     else:
         own = CPU_SETTINGS | {"max_num_batched_tokens": max(CPU_BATCHED_TOKENS, length)}
     # Without the prefix cache a response does not depend on what was asked before it, in an earlier call or in this.
-    llm = LLM(settings.model, max_model_len=length, enable_prefix_caching=False, **own)
+    llm = LLM(sampling.model, max_model_len=length, enable_prefix_caching=False, **own)
     while (batch := connection.recv()) is not None:
         parameters = [
             SamplingParams(
-                temperature=settings.temperature,
+                temperature=sampling.temperature,
                 top_p=1.0,
                 top_k=-1,
-                max_tokens=settings.max_response_tokens,
+                max_tokens=sampling.max_response_tokens,
                 seed=seed,
             )
             for _, seed in batch
         ]
         prompts = [{"prompt_token_ids": tokens} for tokens, _ in batch]
         outputs = [answer.outputs[0] for answer in llm.generate(prompts, parameters, use_tqdm=False)]
-        connection.send([Generated(o.text, str(o.finish_reason), len(o.token_ids)) for o in outputs])
+        connection.send(
+            [
+                Generated(output.text, str(output.finish_reason), len(output.token_ids), len(tokens))
+                for output, (tokens, _) in zip(outputs, batch, strict=True)
+            ]
+        )
 
 
-def _die_with(parent: int) -> None:
-    """Have the kernel kill this process when the one that started it ends, even by SIGKILL (Linux)."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before we asked
-        os._exit(1)
-
-
-def main(descriptor: str, parent: str) -> None:
+def main(descriptor: str) -> None:
     """An engine's process."""
-    _die_with(int(parent))
     try:
         _answer(Connection(int(descriptor)))
     except (EOFError, KeyboardInterrupt):  # whoever asked is gone, or leaving

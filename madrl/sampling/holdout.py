@@ -9,45 +9,42 @@ from pathlib import Path
 from typing import Any
 
 from madrl.errors import MadrlError
-from madrl.evaluation.dumps import run_settings
 from madrl.files import locked
+from madrl.grading.grader import GraderSpec
 from madrl.grading.verifiers import COMPUTE_SCORE
+from madrl.process import all_gpus
 from madrl.run_folder import RunFolder
-from madrl.sampling.engine import visible_devices
-from madrl.sampling.generate import Done, Sampling, generate_file
-from madrl.sampling.grading import GraderSpec
-from madrl.sampling.trained_model import trained_model
-from madrl.settings import Settings
+from madrl.sampling.engine import Sampling, visible_devices
+from madrl.sampling.generate import Sampled, generate_file
+from madrl.sampling.model_folder import trained_model
+from madrl.tasks import make_importable
 from madrl.trainer.cluster import on_gpu_node
-from madrl.trainer.process import all_gpus
 
 
-def sample_holdout(root: str) -> Done:
-    """Write RUN/holdout/S.jsonl, S the last checkpoint's step: as many responses to each problem as validation takes,
-    at the temperature, length, seed, classifier and verifier of the run. The same call goes on after a kill.
+def sample_holdout(root: str) -> Sampled:
+    """Write RUN/holdout/S.jsonl, where S is the step of the last checkpoint.
+
+    There are as many responses to each problem as validation takes, with the temperature, length, seed, classifier and
+    verifier of the run. The same call goes on after a kill.
 
     A run that was trained on GPUs is sampled by the Ray cluster that RAY_ADDRESS names, as it was trained, or else by
     the GPUs here. Raises MadrlError when the folder holds no run, the run is being trained, it was trained on GPUs and
     there is none, and as ``trained_model`` and ``generate_file``.
     """
-    run, _, config = _opened(root)
-    address = os.environ.get("RAY_ADDRESS")
-    if address and config.trainer.device != "cpu":
-        return on_gpu_node(address, config.trainer.n_gpus_per_node, _sample_here, str(run.root))
-    return _sample_here(str(run.root))
-
-
-def _opened(root: str) -> tuple[RunFolder, Settings, Any]:
-    from omegaconf import OmegaConf
-
     run = RunFolder(Path(root).absolute())
-    return run, run_settings(run), OmegaConf.load(run.config)
+    address = os.environ.get("RAY_ADDRESS")
+    trainer = run.resolved_config().trainer
+    if address and trainer.device != "cpu":
+        return on_gpu_node(address, trainer.n_gpus_per_node, _sample_here, run)
+    return _sample_here(run)
 
 
-def _sample_here(root: str) -> Done:
+def _sample_here(run: RunFolder) -> Sampled:
     from omegaconf import OmegaConf
 
-    run, settings, config = _opened(root)
+    settings, config = run.settings(), run.resolved_config()
+    if config.paths.get("task"):
+        make_importable(Path(config.paths.task).parent)
     if config.trainer.device != "cpu" and visible_devices() == [None]:
         raise MadrlError(
             f"{run.root} was trained on GPUs and there is none here: run madrl holdout where there is, or name a Ray "
@@ -56,7 +53,7 @@ def _sample_here(root: str) -> Done:
     on_gpus = config.trainer.device != "cpu" and not os.environ.get("RAY_ADDRESS")
     with (
         locked(run.lock, f"{run.root} is being trained or sampled by another process: wait for it to end"),
-        all_gpus(f"the holdout of {run.root} waits for the GPUs") if on_gpus else nullcontext(),
+        all_gpus(f"the holdout of {run.root} waits: others take the GPUs") if on_gpus else nullcontext(),
     ):
         model = trained_model(run, config)
         rollout = config.actor_rollout_ref.rollout

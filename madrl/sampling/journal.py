@@ -13,50 +13,44 @@ from pathlib import Path
 from typing import Any
 
 from madrl.errors import MadrlError
-from madrl.files import replacing
-from madrl.records import Name, Record, line_of, name_of, read
+from madrl.files import check_same, write_text
+from madrl.records import Name, Record, line_of, name_of, read, write
 
 
 class Journal:
-    """The responses of one file, by name; for one process at a time.
-
-    Raises MadrlError when the file belongs to other settings.
-    """
+    """The responses of one file, by name; for one process at a time. Nothing is read or written before ``open``."""
 
     def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
         self.out = out
-        self.settings_file = self.out.with_name(f"{self.out.name}.settings.json")
-        self.folder = self.out.with_name(f".{self.out.name}.partial")
+        self.settings_file = out.with_name(f"{out.name}.settings.json")
+        self.folder = out.with_name(f".{out.name}.partial")
+        self.lines: dict[Name, Record] = {}
+        self.finished = False
         self._batches = self.folder / "responses.jsonl"
         self._settings = json.loads(json.dumps(settings))  # as a file would hold them
+
+    def open(self) -> "Journal":
+        """Take in what is there. Raises MadrlError when the file belongs to other settings."""
         self._claim()
         self.finished = self.out.exists()
-        self.lines: dict[Name, Record] = {}
         if self.finished:
             self._remember(list(read(self.out, Name._fields)))
-        else:
+        elif self._batches.exists():
             self._read_batches()
+        return self
 
     def _claim(self) -> None:
         begun = next((path for path in (self.out, self._batches) if path.exists()), None)
         if begun is None:
-            with replacing(self.settings_file) as unfinished:
-                unfinished.write_text(json.dumps(self._settings, indent=2) + "\n", encoding="utf-8")
+            write_text(self.settings_file, json.dumps(self._settings, indent=2) + "\n")
             return
         if not self.settings_file.exists():
             raise MadrlError(f"{begun} exists and does not say what made it: remove it, or name another file")
         there = json.loads(self.settings_file.read_text(encoding="utf-8"))
-        for key in sorted({*there, *self._settings}):
-            old, new = there.get(key), self._settings.get(key)
-            if old != new:
-                raise MadrlError(
-                    f"{begun} holds responses made with {key}={old!r}, not {new!r}: name another file, or remove it "
-                    f"and {self.settings_file}"
-                )
+        remedy = f"name another file, or remove it and {self.settings_file}"
+        check_same(there, self._settings, f"{begun} holds responses made with", remedy)
 
     def _read_batches(self) -> None:
-        if not self._batches.exists():
-            return
         with self._batches.open("r+b") as file:
             whole = 0
             for line in file:
@@ -82,9 +76,6 @@ class Journal:
         """Write the file, its lines in the order of ``names``, and remove the folder."""
         if self.finished:
             return
-        with replacing(self.out) as unfinished, unfinished.open("wb") as file:
-            file.writelines(line_of(self.lines[name]) for name in names)
-            file.flush()
-            os.fsync(file.fileno())
+        write(self.out, (line_of(self.lines[name]) for name in names))
         shutil.rmtree(self.folder, ignore_errors=True)
         self.finished = True

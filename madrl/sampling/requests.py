@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 
 from madrl.prompts import Naming
 from madrl.records import Name
-from madrl.rollout import Rollout
 from madrl.schema import Message, Row, check_parquet
 
 
@@ -47,11 +46,6 @@ def messages_of(row: Row, asked: str | None, naming: Naming | None) -> list[Mess
         return messages
     last = messages[-1]
     return [*messages[:-1], Message(role=last["role"], content=naming(last["content"], asked))]
-
-
-def rollout_of(row: Row, response: str) -> Rollout:
-    """The response as a classifier and a verifier take it."""
-    return Rollout(response, row["reward_model"]["ground_truth"], row["extra_info"], row["data_source"])
 
 
 def in_batches(requests: Sequence[Request], size: int) -> list[Sequence[Request]]:

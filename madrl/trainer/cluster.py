@@ -1,5 +1,8 @@
-"""A Ray cluster that runs already: work for its GPUs (its head often has none, and jobs beside ours use some), what its
-workers find in their environment, and that it trains one run at a time."""
+"""Using a Ray cluster that runs already: doing work on its GPUs, passing variables to its workers, and training one run
+on it at a time.
+
+The head of such a cluster often has no GPU, and other jobs may use some of the GPUs.
+"""
 
 import os
 import time
@@ -8,14 +11,14 @@ from typing import Any, TypeVar
 
 from madrl.errors import MadrlError
 from madrl.grading.programs.program import URLS_VARIABLE
-from madrl.trainer.process import WORKER_ENVIRONMENT
+from madrl.process import WORKER_ENVIRONMENT
 
 FORWARDED = ("PYTHONPATH", URLS_VARIABLE)
-"""Variables of ours that every Ray worker gets, also on a cluster that runs already. No secrets: veRL logs them."""
+"""Variables that every Ray worker gets, also on a cluster that runs already. They hold no secret: veRL logs them."""
 
 QUEUE = {"name": "TransferQueueController", "namespace": "transfer_queue"}
-"""The actor that every process of a run gets its responses through. Both names are fixed in transfer_queue, so that two
-runs on one cluster would share one."""
+"""The actor through which the processes of a run pass their responses on. transfer_queue fixes both names, so that two
+runs on one cluster would share the actor."""
 
 PATIENCE_S = 15.0
 """How long Ray may take to end the actors of a run that is over."""
@@ -24,7 +27,7 @@ R = TypeVar("R")
 
 
 def forwarded() -> dict[str, str]:
-    """FORWARDED, as far as they are set here, and WORKER_ENVIRONMENT."""
+    """The environment of every Ray worker: WORKER_ENVIRONMENT, and those of FORWARDED that are set here."""
     return {name: os.environ[name] for name in FORWARDED if name in os.environ} | WORKER_ENVIRONMENT
 
 
@@ -49,9 +52,9 @@ def check_alone(address: str) -> None:
 
 
 def check_own_queue() -> None:
-    """Raises MadrlError in a run whose queue belongs to another: of two that start at once, ``check_alone`` sees none.
+    """Raises MadrlError in a run whose queue belongs to another run. ``check_alone`` misses two that start at once.
 
-    To be called in the process that has called ``transfer_queue.init``, before it puts anything into the queue.
+    Call it in the process that has called ``transfer_queue.init``, before that puts anything into the queue.
     """
     import ray
     import transfer_queue
@@ -64,7 +67,7 @@ def check_own_queue() -> None:
 
 
 def _job_of(actor: Any) -> str:
-    """The number of the Ray job that created ``actor``, which its id holds."""
+    """The number of the Ray job that created ``actor``, which is a part of the actor's id."""
     return str(actor._actor_id.job_id.hex())
 
 
@@ -77,9 +80,10 @@ def _shared(where: str, queue: Any) -> str:
 
 
 def on_gpu_node(address: str, gpus: int, work: Callable[..., R], *arguments: Any) -> R:
-    """What ``work(*arguments)`` returns, run once in a process with ``gpus`` GPUs of the Ray cluster at ``address``.
+    """Run ``work(*arguments)`` once, in a process with ``gpus`` GPUs of the Ray cluster at ``address``.
 
-    Its output appears here. Waits until that many GPUs of one node are free. Raises what ``work`` raises.
+    Returns what it returns and raises what it raises; its output appears here. Waits until that many GPUs of one node
+    are free.
     """
     import ray
     from ray.exceptions import RayTaskError

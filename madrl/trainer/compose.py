@@ -33,7 +33,7 @@ from madrl.grading.verifiers import COMPUTE_SCORE, load_verifier
 from madrl.prompts import load_naming
 from madrl.settings import Settings
 from madrl.task_config import with_task
-from madrl.trainer.custom_reward import custom_reward_function
+from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.verl_settings import refusals
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
@@ -215,7 +215,7 @@ def _check_verifier(config: DictConfig, verifier: str) -> None:
             f"reward.custom_reward_function.path={function.path} would not be called with madrl.verifier={verifier}: "
             f"set madrl.verifier={COMPUTE_SCORE}, or leave the path out"
         )
-    load_verifier(verifier, custom_reward_function(function) if function.path else None)
+    load_verifier(verifier, compute_score_of(config))
 
 
 def _is_set(node: Any) -> bool:

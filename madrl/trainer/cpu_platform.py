@@ -19,29 +19,17 @@ from verl.plugin.platform import PlatformBase, PlatformRegistry
 def _device_module() -> types.ModuleType:
     """``torch.cpu`` with the parts of ``torch.cuda`` that veRL calls: memory figures, caches, random state."""
     module = types.ModuleType("madrl_cpu_device")
-    for name in dir(torch.cpu):
-        if not name.startswith("__"):
-            setattr(module, name, getattr(torch.cpu, name))
+    parts = {name: part for name, part in vars(torch.cpu).items() if not name.startswith("__")}
     for name in ("max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved"):
-        setattr(module, name, lambda *args, **kwargs: 0)
-    for name in (
-        "empty_cache",
-        "ipc_collect",
-        "reset_peak_memory_stats",
-        "manual_seed",
-        "manual_seed_all",
-        "synchronize",
-        "set_device",
-    ):
-        setattr(module, name, lambda *args, **kwargs: None)
-    attributes: dict[str, Any] = {
-        "mem_get_info": lambda *args, **kwargs: (8 << 30, 16 << 30),
-        "get_device_name": lambda *args, **kwargs: "CPU",
-        "get_rng_state": lambda *args, **kwargs: torch.get_rng_state(),
-        "set_rng_state": lambda state, *args, **kwargs: torch.set_rng_state(state),
-    }
-    for name, value in attributes.items():
-        setattr(module, name, value)
+        parts[name] = lambda *args, **kwargs: 0
+    silent = ("empty_cache", "ipc_collect", "reset_peak_memory_stats", "synchronize", "set_device")
+    for name in (*silent, "manual_seed", "manual_seed_all"):
+        parts[name] = lambda *args, **kwargs: None
+    parts["mem_get_info"] = lambda *args, **kwargs: (8 << 30, 16 << 30)
+    parts["get_device_name"] = lambda *args, **kwargs: "CPU"
+    parts["get_rng_state"] = lambda *args, **kwargs: torch.get_rng_state()
+    parts["set_rng_state"] = lambda state, *args, **kwargs: torch.set_rng_state(state)
+    vars(module).update(parts)
     return module
 
 

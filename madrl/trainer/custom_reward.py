@@ -3,11 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from verl.trainer.ppo.reward import get_custom_reward_fn
 
 from madrl.errors import MadrlError
 from madrl.grading.compute_score import ComputeScore
+
+
+def compute_score_of(config: DictConfig) -> ComputeScore | None:
+    """The function of a run's config; None where it names none. Raises MadrlError when it cannot be loaded."""
+    node = config.reward.custom_reward_function
+    return custom_reward_function(node) if node.path else None
 
 
 def custom_reward_function(node: Mapping[str, Any]) -> ComputeScore:

@@ -12,7 +12,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,17 +21,16 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 import madrl
+from madrl.alarms import read_events, stretches
 from madrl.errors import MadrlError
-from madrl.files import locked, replacing, waited_for
+from madrl.files import check_same, locked, write_text
 from madrl.grading.verifiers import check_ready
+from madrl.process import all_gpus, hydra_value, run_logged
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
-from madrl.settings import Settings
-from madrl.trainer.alarm_messages import AlarmMessages
 from madrl.trainer.cluster import check_alone, forwarded
 from madrl.trainer.compose import compose
-from madrl.trainer.process import OWN_RAY_LOCK, hydra_value, run_logged
-from madrl.trainer.progress import Messages, progress_of
+from madrl.trainer.progress import progress_of
 from madrl.trainer.prompt_lengths import check_prompt_lengths
 
 RESUMABLE = (
@@ -71,7 +70,8 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
         if run.checkpoint_step() < total:
             with _attempt(run, facts, overrides) as number:
                 metrics = run.attempt_metrics(number)
-                with progress_of(metrics, total, _messages(run, config)) as show:
+                began = run.checkpoint_step()
+                with progress_of(metrics, total, began, _notices(run, began)) as show:
                     _run_verl(run, config, [], {"VERL_FILE_LOGGER_PATH": str(metrics)}, show)
                 reached = last_step(metrics)
                 if reached < total:
@@ -84,25 +84,28 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
                 _validate(run, config, config.data.val_files, run.validation)
 
 
-def _messages(run: RunFolder, config: DictConfig) -> Messages:
-    """What is said beside the progress of the attempt that starts: its launch check and its alarms."""
-    alarms = _alarm_messages(run, config)
+def _notices(run: RunFolder, began: int) -> Callable[[int], list[str]]:
+    """What is said beside the progress of an attempt that begins after the step ``began``, given a logged step.
 
-    def messages(step: int, metrics: Mapping[str, float]) -> list[str]:
-        launch = (
-            run.launch_check.read_text(encoding="utf-8").splitlines() if step == 1 and run.launch_check.exists() else []
-        )
-        return [*launch, *alarms(step, metrics)]
+    That is the launch check at step 1, the alarms that are on already, whose reader is a new one after a resume, and
+    each event of the alarms from then on.
+    """
+    told = began
 
-    return messages
+    def notices(step: int) -> list[str]:
+        nonlocal told
+        if step <= told:
+            return []
+        events = read_events(run.alarms)
+        found = [event for event in events if told < event.step <= step]
+        if told == began:
+            before = stretches(event for event in events if event.step <= began)
+            found = [stretch.raised for stretch in before if stretch.cleared is None] + found
+        told = step
+        said = step == 1 and run.launch_check.exists()
+        return [*(run.launch_check.read_text(encoding="utf-8").splitlines() if said else []), *map(str, found)]
 
-
-def _alarm_messages(run: RunFolder, config: DictConfig) -> AlarmMessages:
-    """The alarms of the attempt that starts, with what the run's earlier attempts saw."""
-    settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
-    messages = AlarmMessages(settings, config.data.train_batch_size, config.actor_rollout_ref.rollout.n)
-    messages.health.replay(run.history(), before=run.checkpoint_step() + 1)
-    return messages
+    return notices
 
 
 def _validate(run: RunFolder, config: DictConfig, files: Any, folder: Path) -> None:
@@ -126,28 +129,10 @@ def _validate(run: RunFolder, config: DictConfig, files: Any, folder: Path) -> N
 def _claim(run: RunFolder, config: DictConfig) -> None:
     """Write config.yaml, or check that the one there describes the same run."""
     if run.config.exists():
-        difference = _first_difference(OmegaConf.load(run.config), config)
-        if difference is not None:
-            key, old, new = difference
-            raise MadrlError(
-                f"{run.root} holds a run with {key}={old!r}, not {new!r}: give this one another name "
-                "(trainer.experiment_name), or remove the folder"
-            )
-    _write(run.config, OmegaConf.to_yaml(config))
-
-
-def _first_difference(old: Any, new: Any, path: str = "") -> tuple[str, Any, Any] | None:
-    if path in RESUMABLE:
-        return None
-    if isinstance(old, DictConfig) and isinstance(new, DictConfig):
-        for key in sorted({*map(str, old), *map(str, new)}):
-            child = f"{path}.{key}" if path else key
-            found = _first_difference(old.get(key), new.get(key), child)
-            if found is not None:
-                return found
-        return None
-    plain = [OmegaConf.to_container(v) if OmegaConf.is_config(v) else v for v in (old, new)]
-    return None if plain[0] == plain[1] else (path, plain[0], plain[1])
+        old, new = (OmegaConf.to_container(node) for node in (OmegaConf.load(run.config), config))
+        remedy = "give this one another name (trainer.experiment_name), or remove the folder"
+        check_same(old, new, f"{run.root} holds a run with", remedy, RESUMABLE)  # type: ignore[arg-type]
+    write_text(run.config, OmegaConf.to_yaml(config))
 
 
 def _read_facts(run: RunFolder) -> dict[str, Any]:
@@ -173,7 +158,7 @@ def _attempt(run: RunFolder, facts: dict[str, Any], overrides: Sequence[str]) ->
     }
     facts["attempts"].append(attempt)
     run.metrics.mkdir(parents=True, exist_ok=True)
-    _write(run.facts, json.dumps(facts, indent=2) + "\n")
+    write_text(run.facts, json.dumps(facts, indent=2) + "\n")
     try:
         yield len(facts["attempts"])
         attempt["status"] = "finished"
@@ -183,7 +168,7 @@ def _attempt(run: RunFolder, facts: dict[str, Any], overrides: Sequence[str]) ->
         raise
     finally:
         attempt["ended"] = _now()
-        _write(run.facts, json.dumps(facts, indent=2) + "\n")
+        write_text(run.facts, json.dumps(facts, indent=2) + "\n")
 
 
 def _run_verl(
@@ -203,20 +188,21 @@ def _run_verl(
 
 @contextlib.contextmanager
 def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[None]:
-    """Wait until no other training with a Ray of its own runs on this machine; on a cluster that runs already, raise
+    """Wait until no other training with a Ray of its own runs on this machine. On a cluster that runs already, raise
     MadrlError when another training runs on it.
 
-    veRL sends the weights to the engine through a socket in /tmp that is named by the number of the Ray job, which is
-    the first in every Ray that a run starts for itself: two such runs would get each other's weights, or wait forever.
+    veRL sends the weights to the engine through a socket in /tmp that is named by the number of the Ray job. It is
+    the first number in every Ray that a run starts for itself, so that two such runs would get each other's weights, or
+    wait forever.
     """
-    # As ray.init takes it: "local" is always a new one.
+    # ray.init takes it in this order, and "local" is always a new cluster.
     address = config.ray_kwargs.ray_init.get("address") or os.environ.get("RAY_ADDRESS") or "local"
     if address != "local":
         check_alone(address)
         yield
         return
     notice = f"{run.root} waits for its turn: another training runs on this machine with a Ray of its own"
-    with waited_for(OWN_RAY_LOCK, waiting=lambda: print(notice, flush=True)):
+    with all_gpus(notice):
         yield
 
 
@@ -244,11 +230,6 @@ def git_state() -> dict[str, Any] | None:
         return None
     commit = git("rev-parse", "HEAD")
     return None if commit is None else {"commit": commit, "dirty": bool(git("status", "--porcelain"))}
-
-
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
 
 
 def _now() -> str:

@@ -16,8 +16,8 @@ from verl.utils.import_utils import load_class_from_fqn, load_extern_object
 
 from madrl.errors import MadrlError
 from madrl.grading.choice import choice_ground_truth
+from madrl.process import CPU_ENVIRONMENT
 from madrl.trainer.compose import compose
-from madrl.trainer.process import CPU_ENVIRONMENT
 
 OPTIONS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
 
@@ -27,7 +27,7 @@ def _probe_config() -> DictConfig:
 
 
 def loaded_plugins() -> dict[str, str]:
-    """Plug-in -> the class that veRL finds under our config, each loaded with veRL's own loader.
+    """The class that veRL finds under our config for each plug-in, loaded with veRL's own loader.
 
     Raises MadrlError when veRL would run something else.
     """
@@ -73,8 +73,11 @@ class _Words:
 
 
 def score_one_group() -> list[float]:
-    """The rewards of one group of five answers (two of the first rank, one of the third, fourth and none), computed by
-    the reward manager that veRL builds from the config. Raises MadrlError unless a wanted rank earns the most."""
+    """The rewards of one group of five answers, computed by the reward manager that veRL builds from the config.
+
+    Two answers are of the first rank, one each of the third and the fourth, and one of none. Raises MadrlError unless
+    the wanted ranks, the third and the fourth, earn the most.
+    """
     words = [OPTIONS[0], OPTIONS[0], OPTIONS[2], OPTIONS[3], "nothing"]
     manager = load_reward_manager(_probe_config(), _Words(words))
     n = len(words)

@@ -79,7 +79,7 @@ def _tokenizer(model: DictConfig) -> Any:
 
 
 def _template_options(data: DictConfig) -> dict[str, Any]:
-    """What veRL's length filter passes to the chat template."""
+    """The arguments that veRL's length filter passes to the chat template."""
     given = OmegaConf.to_container(data.apply_chat_template_kwargs, resolve=True)
     assert isinstance(given, dict)
     options = {

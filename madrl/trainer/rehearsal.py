@@ -1,26 +1,23 @@
-"""Scoring rows of a run's data with its reward manager, without a model: are the rewards the ones that are meant?
+"""Scoring responses to rows of a run's data with its reward, without a model: are the rewards the ones that are meant?
 
 The responses are the user's own, from a file, or written here: a group for each of a few rows, one response in each
 category that carries the row's own reference, and one that is off-support and wrong. Programs cannot be had from a
 reference, so theirs only read their input: in their category, and incorrect.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
-import torch
 from omegaconf import DictConfig
-from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
-from verl.trainer.ppo.reward import load_reward_manager
 
 from madrl.errors import MadrlError
-from madrl.grading.verifiers import check_ready
 from madrl.records import Record, Source, read, source_of
+from madrl.rollout import Rollout
 from madrl.trainer.compose import compose
-from madrl.trainer.group_loop import Arrival, group_data
+from madrl.trainer.custom_reward import compute_score_of
+from madrl.trainer.reward_manager import group_reward
 
 ROWS = 8
 """Rows that the responses written here are for."""
@@ -69,13 +66,6 @@ class Rehearsed(NamedTuple):
     reward: float
 
 
-class _Characters:
-    """One token per character: the responses are text already."""
-
-    def decode(self, ids: torch.Tensor, skip_special_tokens: bool) -> str:
-        return "".join(map(chr, ids.tolist()))
-
-
 class Group(NamedTuple):
     """One row of the data and the responses to it."""
 
@@ -84,7 +74,7 @@ class Group(NamedTuple):
 
 
 def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> list[Rehearsed]:
-    """Score groups of responses to rows of the run's training data with its own reward manager.
+    """Score groups of responses to rows of the run's training data with its own reward.
 
     Args:
         overrides: Hydra's ``key=value``, as for training.
@@ -102,14 +92,23 @@ def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> l
             'your own as --responses FILE, one {"row": INDEX, "response": TEXT} a line'
         )
     rows = _training_rows(config)
-    check_ready(config.madrl.verifier, list(config.madrl.categories))
+    reward = group_reward(config, compute_score_of(config))
+    reward.grader.check_ready()
     if responses is None:
         groups = [
             Group(row, RESPONSES[name](row["reward_model"]["ground_truth"])) for row in rows[:: -(-len(rows) // ROWS)]
         ]
     else:
         groups = _groups_in(source_of(responses), rows)
-    return asyncio.run(_score(config, groups))
+    found = []
+    for row, texts in groups:
+        score = reward.score([Rollout.to_row(row, text) for text in texts])
+        where = f"{row['data_source']} {row['extra_info']['index']}"
+        found += [
+            Rehearsed(where, grade.category, str(grade.verdict), grade.reason, earned)
+            for grade, earned in zip(score.grades, score.reward.tolist(), strict=True)
+        ]
+    return found
 
 
 def _training_rows(config: DictConfig) -> list[Mapping[str, Any]]:
@@ -140,23 +139,3 @@ def _groups_in(source: Source, rows: Sequence[Mapping[str, Any]]) -> list[Group]
         (row,) = by_index[record["row"]]
         groups.setdefault(record["row"], Group(row, [])).responses.append(record["response"])
     return list(groups.values())
-
-
-async def _score(config: DictConfig, groups: Sequence[Group]) -> list[Rehearsed]:
-    manager = load_reward_manager(config, _Characters())
-    found = []
-    for row, texts in groups:
-        data = group_data([_arrival(row, text) for text in texts], {"validate": True})
-        scored = await manager.run_single(data)
-        where = f"{row['data_source']} {row['extra_info']['index']}"
-        found += [
-            Rehearsed(where, info["category"], info["verdict"], info["reason"], reward)
-            for reward, info in zip(scored["reward_score"], scored["reward_extra_info"], strict=True)
-        ]
-    return found
-
-
-def _arrival(row: Mapping[str, Any], text: str) -> Arrival:
-    ids = [ord(character) for character in text]
-    output = AgentLoopOutput(prompt_ids=[0], response_ids=ids, response_mask=[1] * len(ids), metrics=AgentLoopMetrics())
-    return Arrival(output, {"uid": str(row["extra_info"]["index"]), **row})

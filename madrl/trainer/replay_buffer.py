@@ -9,7 +9,7 @@ a filter on equal rewards leaves, none has collapsed.
 
 veRL puts nothing of ``reward_extra_info`` into the training metrics; what ``sample`` returns beside the batch is the
 one way in. The same records are written to ``RUN/scores/<step>.jsonl``, by the names of ``madrl.records``. The alarms
-(``madrl.alarms``) are metrics from here, and text beside the progress bar.
+(``madrl.alarms``) are computed here: they become metrics, and lines of ``RUN/alarms.jsonl``.
 """
 
 import json
@@ -30,9 +30,9 @@ from madrl import launch_check
 from madrl.alarms import RunHealth
 from madrl.errors import MadrlError
 from madrl.evaluation import metrics as measure
-from madrl.files import replacing
+from madrl.files import write_text
 from madrl.frequency import category_indices
-from madrl.records import by_group, from_verl_key, last_turns
+from madrl.records import by_group, from_verl_key, last_turns, line_of, write
 from madrl.reward import EQUAL_REWARD_TOLERANCE
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
@@ -42,20 +42,22 @@ from madrl.trainer.group_loop import GROUP_TIMING
 logger = logging.getLogger(__name__)
 
 POLL_INTERVAL_S = 0.05
-"""veRL polls every 2 s, which is a whole step of a small model."""
+"""How often the buffer looks for finished groups. veRL's own 2 s are a whole step of a small model."""
 
 
 @dataclass
-class Dropped:
-    """The groups of one step that are not trained on: filtered, failed as a whole, or more than were needed."""
+class DroppedGroups:
+    """The groups of one step that are not trained on: they were filtered, failed as a whole, or were not needed."""
 
     groups: int = 0
     records: list[dict[str, Any]] = field(default_factory=list)
 
 
 class MadReplayBuffer(ReplayBuffer):
-    """Adds the ``mad/`` training metrics, dumps every response's score, and stops a run that cannot be graded or, at
-    its first step, cannot be steered."""
+    """veRL's replay buffer that also measures each batch and writes down every response's score.
+
+    It stops a run whose responses cannot be graded, and one that cannot be steered at its first step.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         check_own_queue()
@@ -77,19 +79,19 @@ class MadReplayBuffer(ReplayBuffer):
         self.max_response_length = int(options["max_response_length"])
         self.run = RunFolder(options["run"])
         self.health: RunHealth | None = None
-        self._dropped = Dropped()
+        self._dropped = DroppedGroups()
         self._next_look = 0
         self._first_validation: list[dict[str, Any]] = []
         self._launched = False
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[KVBatchMeta, dict[str, Any]]:
-        """Sample as veRL does, and measure the batch, with the groups that were dropped on the way.
+        """Sample as veRL does, and measure the batch together with the groups that were dropped on the way.
 
-        Raises MadrlError when too much of it is ungraded, or failed to come back at all (``check_outage``), in
-        training and in validation: an outage must neither be trained on nor be reported as a result. Raises MadrlError
-        as well when the first training batch of a run shows that it cannot be steered (``madrl.launch_check``).
+        Raises MadrlError when too many responses are ungraded or did not come back (``check_outage``), in training and
+        in validation: an outage must neither be trained on nor be reported as a result. Raises MadrlError also when the
+        first training batch of a run shows that it cannot be steered (``madrl.launch_check``).
         """
-        self._dropped = Dropped()
+        self._dropped = DroppedGroups()
         self._next_look = batch_size
         batch, metrics = super().sample(global_steps, partition_id, batch_size)
         records = self._records(batch) + self._dropped.records
@@ -123,19 +125,21 @@ class MadReplayBuffer(ReplayBuffer):
             return
         if launch_check.stops(self.settings):
             raise MadrlError(f"{problem} {launch_check.REMEDY}")
-        with replacing(self.run.launch_check) as unfinished:
-            unfinished.write_text(problem + "\n", encoding="utf-8")
+        write_text(self.run.launch_check, problem + "\n")
 
     def _clear_groups(self, partition_id: str, uids: set[str]) -> None:
-        """What veRL drops, for whatever reason, is measured first."""
+        """Drop groups as veRL does, after they have been measured."""
         self._dropped.groups += len(uids)
         records = self._records(self._in_store(partition_id, uids))
         self._dropped.records += [record | {"dropped": True} for record in records]
         super()._clear_groups(partition_id, uids)
 
     def _evict_terminal_groups(self, global_steps: int, partition_id: str, eviction_reasons: Any) -> Any:
-        """Drop groups as veRL does, which then generates others in their place, for ever if need be: so an outage, a
-        start that cannot be steered and too many batches stop the run here, after each batch's worth of groups."""
+        """Drop groups as veRL does, and stop a run that would drop them for ever.
+
+        veRL generates other groups in their place without a limit. So this looks for an outage, for a start that cannot
+        be steered and for too many batches, each time that another batch's worth of groups has come back.
+        """
         evicted = super()._evict_terminal_groups(global_steps, partition_id, eviction_reasons)
         waiting = self.finished_keys[partition_id] | self.failure_keys[partition_id]
         finished = self._dropped.groups + len(waiting)
@@ -161,15 +165,15 @@ class MadReplayBuffer(ReplayBuffer):
         return KVBatchMeta(partition_id=partition_id, keys=list(tags), tags=list(tags.values()))
 
     def _alarms(self, step: int, prompts: int, metrics: dict[str, Any]) -> dict[str, float]:
-        """The step's ``mad/alarm/`` metrics; the first step of an attempt looks up what the earlier attempts saw."""
+        """The step's ``mad/alarm/`` metrics. The first step of an attempt takes in what the earlier attempts saw."""
         if self.health is None:
             self.health = RunHealth(self.settings, prompts, self.group_size["train"])
-            self.health.replay(self.run.history(), before=step)
-        self.health.update(step, metrics)
+            self.health.resume(self.run.history(), step, self.run.alarms)
+        self.health.record(step, metrics, self.run.alarms)
         return self.health.metrics()
 
     def _records(self, batch: KVBatchMeta) -> list[dict[str, Any]]:
-        """One record per response of the batch; of a session with several outputs, the last."""
+        """One record per session of the batch: the last of its outputs."""
         if not batch.keys:
             return []
         fields = tq.kv_batch_get(
@@ -238,7 +242,7 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     }
     found |= {f"share/{n}": float(s) for n, s in zip(names, measure.shares(indices, len(names)), strict=True)}
     if settings.reward.form == "gated":
-        # Of the formula itself, before gate_floor raises it.
+        # The formula's own sign, before gate_floor raises the gate.
         found["negative_gate_rate"] = _mean([1.0 + settings.reward.lambda_g * r < 0 for r in divergence])
     if records:
         found["reward_queue/max"] = max(r["queued"] for r in records)
@@ -258,5 +262,4 @@ def _mean(values: Sequence[float]) -> float | None:
 def write_scores(folder: Path, step: int, records: list[dict[str, Any]]) -> None:
     """``folder/<step>.jsonl``, one line per response, complete or not there at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / f"{step}.jsonl") as unfinished, unfinished.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps({"step": step, **record}, ensure_ascii=False) + "\n" for record in records)
+    write(folder / f"{step}.jsonl", (line_of({"step": step, **record}) for record in records))

@@ -14,8 +14,8 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from madrl.errors import MadrlError
+from madrl.process import hydra_value, run_logged
 from madrl.trainer.compose import CONFIG_DIR, check_node
-from madrl.trainer.process import hydra_value, run_logged
 from madrl.trainer.progress import progress_of
 
 TRACKER = "latest_checkpointed_iteration.txt"
@@ -83,7 +83,7 @@ def _run(wanted: Finetuning, work_dir: Path) -> None:
     metrics = work_dir / "metrics.jsonl"
     metrics.unlink(missing_ok=True)  # of an attempt that was killed: veRL would begin it anew while it is being read
     cpu = config.trainer.device == "cpu"
-    with progress_of(metrics, wanted.steps) as show:
+    with progress_of(metrics, wanted.steps, max(checkpoints(work_dir), default=0)) as show:
         run_logged(command, work_dir / "sft.log", {"VERL_FILE_LOGGER_PATH": str(metrics)}, cpu=cpu, on_poll=show)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import madrl
 from madrl.errors import MadrlError
-from madrl.sampling.grading import GraderSpec
+from madrl.grading.grader import GraderSpec
 from madrl.targets import check_categories
 from madrl.task_config import with_task
 

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from madrl.errors import MadrlError
-from madrl.files import locked, replacing
-from madrl.grading.classifiers import load_classifier
-from madrl.grading.verifiers import load_verifier
+from madrl.files import check_same, locked, replacing, write_text
+from madrl.grading.grader import Grader
+from madrl.process import all_gpus
 from madrl.prompts import load_naming
-from madrl.sampling.engine import visible_devices
-from madrl.sampling.generate import Sampling, generate_file
+from madrl.sampling.engine import Engines, Sampling, StartSampler, visible_devices
+from madrl.sampling.generate import generate_file
 from madrl.sampling.requests import read_rows
-from madrl.trainer.process import all_gpus
 from madrl.warm_start.config import WarmStart, compose
 from madrl.warm_start.sampling import balanced, sample, write_examples
 from madrl.warm_start.selection import Coverage, choose, coverage_of, read_selection, write_selection
@@ -42,9 +41,9 @@ WIDTH = 120
 """The width of the tables, also in a log: five categories and their names fit."""
 
 
-def warm_start(overrides: Sequence[str], dry_run: bool = False) -> None:
+def warm_start(overrides: Sequence[str], dry_run: bool = False, start: StartSampler = Engines) -> None:
     """Make or finish the warm start that ``overrides`` describe; with ``dry_run`` only print its config and that of
-    veRL's SFT trainer, both checked.
+    veRL's SFT trainer, both checked. ``start`` starts what answers.
 
     Raises MadrlError for a bad config or data file, a folder of another warm start, a category that cannot be asked
     for, and an engine or a trainer that failed.
@@ -64,11 +63,11 @@ def warm_start(overrides: Sequence[str], dry_run: bool = False) -> None:
             _check_gpus(sft)
         _claim(run / "config.yaml", config)
         if sft is not None:
-            with all_gpus(f"{run} waits for the GPUs") if sft.trainer.device != "cpu" else nullcontext():
-                used = _sample(settings)
+            with all_gpus(f"{run} waits: others take the GPUs") if sft.trainer.device != "cpu" else nullcontext():
+                used = _sample(settings, start)
                 console.print(sampling_table(_read(run / "sampling.json")["categories"], used))
                 models = _finetune(settings, used)
-                chosen = _select(settings, models)
+                chosen = _select(settings, models, start)
             _prune(run / "sft" / "checkpoints")
             with replacing(run / "model") as unfinished:
                 shutil.copytree(models[chosen], unfinished)
@@ -100,8 +99,7 @@ def _check(settings: WarmStart) -> "DictConfig":
     """The config of veRL's SFT trainer. Raises MadrlError for a key that veRL does not know and for a classifier,
     verifier or naming that does not exist: before hours of sampling, and before a folder is claimed with the mistake in
     it."""
-    load_classifier(settings.grader.classifier)
-    load_verifier(settings.grader.verifier)
+    Grader(settings.grader)
     load_naming(settings.naming)
     return _finetuning(settings, settings.per_category).config()
 
@@ -111,29 +109,18 @@ def _claim(path: Path, config: Mapping[str, Any]) -> None:
     from omegaconf import OmegaConf
 
     if path.exists():
-        old, new = OmegaConf.to_container(OmegaConf.load(path)), json.loads(json.dumps(config))
-        for key in sorted({*_leaves(old), *_leaves(new)}):
-            before, now = _leaves(old).get(key), _leaves(new).get(key)
-            if before != now:
-                raise MadrlError(
-                    f"{path.parent} holds a warm start with {key}={before!r}, not {now!r}: go on with it as it was "
-                    "begun, give this one another folder, or remove that one"
-                )
+        old: Any = OmegaConf.to_container(OmegaConf.load(path))
+        remedy = "go on with it as it was begun, give this one another folder, or remove that one"
+        check_same(old, json.loads(json.dumps(config)), f"{path.parent} holds a warm start with", remedy)
     with replacing(path) as unfinished:
         OmegaConf.save(OmegaConf.create(dict(config)), unfinished)
 
 
-def _leaves(node: Any, path: str = "") -> dict[str, Any]:
-    if not isinstance(node, Mapping):
-        return {path: node}
-    return {name: leaf for key in node for name, leaf in _leaves(node[key], f"{path}.{key}".lstrip(".")).items()}
-
-
-def _sample(settings: WarmStart) -> int:
+def _sample(settings: WarmStart, start: StartSampler) -> int:
     """Rejection sampling and the finetuning's rows; returns how many of each category are used."""
     report, rows_file = settings.run / "sampling.json", settings.run / "sft.parquet"
     if not report.exists():
-        harvests = sample(settings)
+        harvests = sample(settings, start)
         chosen = balanced({n: h.kept for n, h in harvests.items()}, settings.per_category, settings.seed)
         if len(chosen) < settings.batch_size:
             raise MadrlError(
@@ -145,8 +132,7 @@ def _sample(settings: WarmStart) -> int:
             "used_of_each": len(chosen) // len(harvests),
             "categories": {name: harvest.facts() for name, harvest in harvests.items()},
         }
-        with replacing(report) as unfinished:
-            unfinished.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        write_text(report, json.dumps(found, indent=2) + "\n")
     return int(_read(report)["used_of_each"])
 
 
@@ -176,7 +162,7 @@ def _finetune(settings: WarmStart, used: int) -> dict[int, Path]:
     return checkpoints(wanted.work_dir)
 
 
-def _select(settings: WarmStart, models: Mapping[int, Path]) -> int:
+def _select(settings: WarmStart, models: Mapping[int, Path], start: StartSampler) -> int:
     """Measure the base model and every checkpoint, and choose; returns the chosen step."""
     path, folder = settings.run / "selection.json", settings.run / "selection"
     folder.mkdir(exist_ok=True)
@@ -186,7 +172,7 @@ def _select(settings: WarmStart, models: Mapping[int, Path]) -> int:
         sampling = Sampling(str(model), max_response_tokens=settings.response_tokens, seed=settings.seed)
         out = folder / f"step-{step}.jsonl"
         data = settings.data / "selection.parquet"
-        done = generate_file(data, out, sampling, settings.grader, settings.selection_samples)
+        done = generate_file(data, out, sampling, settings.grader, settings.selection_samples, start=start)
         found.append(coverage_of(step, done.lines, settings.grader.categories))
     chosen = choose(found)
     write_selection(path, found, chosen)

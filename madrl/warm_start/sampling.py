@@ -18,7 +18,8 @@ from madrl.files import replacing
 from madrl.grading import normal_form
 from madrl.progress import progress
 from madrl.records import Record, name_of
-from madrl.sampling.generate import Responses, Sampling
+from madrl.sampling.engine import Engines, Sampling, StartSampler
+from madrl.sampling.generate import Responses
 from madrl.sampling.requests import Request
 from madrl.schema import Row
 from madrl.warm_start.config import WarmStart
@@ -112,7 +113,7 @@ def next_round(harvests: Mapping[str, Harvest], rows: Sequence[int], settings: W
     return requests
 
 
-def sample(settings: WarmStart) -> dict[str, Harvest]:
+def sample(settings: WarmStart, start: StartSampler = Engines) -> dict[str, Harvest]:
     """Ask until there is enough; returns what came back. Resumes, and returns at once when it is done.
 
     Every response is in ``samples.jsonl``. Raises MadrlError as soon as a category's yield is below ``min_yield``.
@@ -121,9 +122,8 @@ def sample(settings: WarmStart) -> dict[str, Harvest]:
     names = settings.grader.categories
     decides = {key: getattr(settings, key) for key in ("per_category", "rows_per_round", "samples_per_row")}
     data, out = settings.data / "train.parquet", settings.run / "samples.jsonl"
-    with Responses(
-        data, out, sampling, settings.grader, names, settings.naming, decides | {"asked_tokens": settings.asked_tokens}
-    ) as responses:
+    decides["asked_tokens"] = settings.asked_tokens
+    with Responses(data, out, sampling, settings.grader, settings.naming, decides, start=start) as responses:
         rows = list(responses.rows)
         random.Random(settings.seed).shuffle(rows)
         harvests = harvests_of([], names, settings.asked_tokens)

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.grading.grader import PluginError, verify_response
+from madrl.grading.grader import Grader, GraderSpec, PluginError
 from madrl.grading.verifiers import COMPUTE_SCORE, load_verifier
-from madrl.rollout import Rollout, Verification
+from madrl.rollout import Grade, Rollout
 
 ROLLOUT = Rollout("It is 4.", "4", {"index": 3, "split": "train"}, "sums")
 
 
-async def graded(function: Any) -> Verification:
-    return await verify_response(load_verifier(COMPUTE_SCORE, function), COMPUTE_SCORE, ROLLOUT)
+async def graded(function: Any) -> Grade:
+    return await Grader(GraderSpec(None, COMPUTE_SCORE, ()), function).grade(ROLLOUT)
 
 
 def contains(data_source: str, solution_str: str, ground_truth: str, extra_info: dict[str, Any]) -> bool:
@@ -34,13 +34,13 @@ def details(**asked: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
-        (contains, Verification(1.0)),
-        (contains_async, Verification(0.25)),
-        (details, Verification(0.5, extra={"acc": True, "pred": "4"})),
+        (contains, Grade(None, 1.0, queued=1)),
+        (contains_async, Grade(None, 0.25, queued=1)),
+        (details, Grade(None, 0.5, extra={"acc": True, "pred": "4"}, queued=1)),
     ],
 )
 async def test_verl_s_function_is_asked_with_verl_s_names_and_may_return_a_bool_a_number_or_a_dict(
-    function: Any, expected: Verification
+    function: Any, expected: Grade
 ) -> None:
     assert await graded(function) == expected
 
@@ -63,7 +63,8 @@ async def test_a_slow_function_that_is_not_async_does_not_hold_its_siblings_up()
         everybody.wait(600)  # each call waits for all the others
         return True
 
-    assert await asyncio.gather(*(graded(together) for _ in range(16))) == [Verification(1.0)] * 16
+    found = await asyncio.gather(*(graded(together) for _ in range(16)))
+    assert [one.correctness for one in found] == [1.0] * 16
 
 
 async def test_what_the_function_does_to_its_extra_info_stays_with_it() -> None:

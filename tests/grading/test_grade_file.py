@@ -315,7 +315,10 @@ def test_a_verifier_that_raises_on_most_responses_ends_the_command_by_its_name_a
     failed = call(tmp_path, "verify", "mine:verify", "in.jsonl", "-o", "out.jsonl")
     assert (failed.returncode, failed.stdout) == (2, "")
     said = failed.stderr.splitlines()[-1]
-    assert "verifier mine:verify raised on 2 of 3 responses (2 x ValueError: no such thing): mend that" in said
+    assert (
+        "verifier mine:verify could not grade 2 of 3 responses (verifier raised ValueError: no such thing): mend that"
+        in said
+    )
     assert not (tmp_path / "out.jsonl").exists()
     assert not list(tmp_path.glob(".*"))
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from madrl.errors import MadrlError
 from madrl.grading import grader
-from madrl.grading.grader import PluginError, classify_response, verify_response
-from madrl.rollout import Classification, Rollout, Verdict, Verification
+from madrl.grading.grader import Grader, GraderSpec, PluginError
+from madrl.grading.plugins import Plugin
+from madrl.rollout import Classification, Grade, Rollout, Verdict, Verification
 
 ROLLOUT = Rollout("a response", "a truth")
 
@@ -20,28 +22,34 @@ def nothing_raised_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grader, "_raised", type(grader._raised)())
 
 
-def classify(found: Any, declared: tuple[str, ...] | None = ("en", "fr")) -> Classification:
-    return classify_response(lambda rollout: found, "mine:classify", ROLLOUT, declared)
+def named(name: str, function: Any) -> Any:
+    """The function as one of a user's module ``mine``."""
+    function.__module__, function.__qualname__ = "mine", name
+    return function
 
 
-def verify(found: Any, name: str = "mine:verify") -> Verification:
+def grade(classifier: Plugin | None, verifier: Plugin | None, declared: tuple[str, ...] = ()) -> Grade:
+    return asyncio.run(Grader(GraderSpec(classifier, verifier, declared)).grade(ROLLOUT))
+
+
+def classify(found: Any, declared: tuple[str, ...] = ("en", "fr")) -> Grade:
+    return grade(named("classify", lambda rollout: found), None, declared)
+
+
+def verify(found: Any) -> Grade:
     async def verifier(rollout: Rollout) -> Any:
         return found
 
-    return asyncio.run(verify_response(verifier, name, ROLLOUT))
+    return grade(None, named("verify", verifier))
 
 
 def test_a_string_from_a_classifier_is_the_category_and_not_its_first_letter() -> None:
-    assert classify("en") == Classification("en")
+    assert classify("en").category == "en"
 
 
 @pytest.mark.parametrize("found", [None, Classification(None, "no language")])
 def test_none_from_a_classifier_is_off_support(found: Classification | None) -> None:
     assert classify(found).category is None
-
-
-async def classify_async(rollout: Rollout) -> str:
-    return "en"
 
 
 @pytest.mark.parametrize(
@@ -64,15 +72,19 @@ def test_anything_else_from_a_classifier_is_refused_with_its_name_the_value_and_
     assert "\n" not in str(error.value)
 
 
+async def answer() -> str:
+    return "en"
+
+
 def test_an_async_classifier_is_told_to_be_none() -> None:
     with pytest.raises(PluginError, match=r"classifier mine:classify returned <coroutine .*: write it as 'def'"):
-        classify_response(classify_async, "mine:classify", ROLLOUT)
+        classify(answer())
 
 
 def test_a_category_that_is_not_declared_is_refused_with_the_classifier_s_name() -> None:
     with pytest.raises(PluginError, match="classifier mine:classify: category 'de' is not declared: the categories"):
         classify("de")
-    assert classify("de", declared=None).category == "de", "a file of responses declares none"
+    assert classify("de", declared=()).category == "de", "a file of responses declares none"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +108,7 @@ def test_a_verifier_may_return_a_bool_a_number_a_verdict_or_a_verification(
     found: Any, correctness: float | None
 ) -> None:
     graded = verify(found)
-    assert graded == Verification(correctness)
+    assert graded == Grade(None, correctness, queued=1)
     assert type(graded.correctness) in (float, type(None))
 
 
@@ -144,9 +156,11 @@ def raising(name: str) -> Callable[[Rollout], Any]:
 def test_a_verifier_that_raises_for_every_response_leaves_one_traceback_and_a_count(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def ask() -> list[Verification]:
+    grader = Grader(GraderSpec(None, named("verify", raising("down")), ()))
+
+    async def ask() -> list[Grade]:
         responses = [str(i) for i in range(100)] + ["other"] * 5
-        return [await verify_response(raising("down"), "mine:verify", Rollout(r, "")) for r in responses]
+        return [await grader.grade(Rollout(r, "")) for r in responses]
 
     found = asyncio.run(ask())
     assert {v.correctness for v in found} == {None}
@@ -158,3 +172,60 @@ def test_a_verifier_that_raises_for_every_response_leaves_one_traceback_and_a_co
     ], "one for each line that raised"
     counted = [r.getMessage().rpartition("(")[2] for r in caplog.records if not r.exc_info]
     assert counted == ["10 times so far)", "100 times so far)"]
+
+
+def ungraded(rollout: Rollout) -> Verification:
+    return Verification(None, reason="down") if rollout.response == "lost" else Verification(1.0)
+
+
+@pytest.mark.parametrize(("lost", "stops"), [(1, False), (2, False), (3, True)])
+def test_a_batch_that_is_ungraded_by_more_than_half_is_no_batch(lost: int, stops: bool) -> None:
+    rollouts = [Rollout("lost" if i < lost else "there", "") for i in range(4)]
+    grader = Grader(GraderSpec(None, named("verify", ungraded), ()))
+    if stops:
+        with pytest.raises(
+            MadrlError, match=r"verifier mine:verify could not grade 3 of 4 responses \(down\): mend that"
+        ):
+            asyncio.run(grader.grade_all(rollouts))
+    else:
+        assert sum(found.correctness is None for found in asyncio.run(grader.grade_all(rollouts))) == lost
+    assert len(asyncio.run(grader.grade_all(rollouts, enough=False))) == 4, "too few to tell"
+
+
+def test_a_response_says_how_many_were_being_graded_when_it_came() -> None:
+    everybody = asyncio.Event()
+
+    async def waits(rollout: Rollout) -> bool:
+        if rollout.response == "last":
+            everybody.set()
+        await everybody.wait()
+        return True
+
+    grader = Grader(GraderSpec(None, waits, ()))
+    found = asyncio.run(grader.grade_all([Rollout("a", ""), Rollout("b", ""), Rollout("last", "")]))
+    assert [one.queued for one in found] == [1, 2, 3]
+    assert grader.in_progress == 0
+
+
+def test_the_reason_is_the_verifier_s_or_else_the_classifier_s() -> None:
+    lost = named("classify", lambda rollout: Classification(None, "no words"))
+    assert grade(lost, None).reason == "no words"
+    assert grade(lost, lambda rollout: Verification(0.0, reason="wrong")).reason == "wrong"
+    assert grade(lost, lambda rollout: True).reason == "no words"
+
+
+def classify_all_alike(rollout: Rollout) -> str:
+    return "a"
+
+
+def test_a_grader_of_the_user_s_functions_is_told_from_others_by_their_names_and_code() -> None:
+    own, ours = Grader(GraderSpec(classify_all_alike, "math", ("a",))), Grader(GraderSpec("choice", "math", ("a",)))
+    assert own.identity()["classifier"] == f"{__name__}:classify_all_alike"
+    assert own.identity()["own_code"]
+    assert ours.identity() == {
+        "classifier": "choice",
+        "verifier": "math",
+        "categories": ("a",),
+        "custom_reward_function": None,
+        "own_code": None,
+    }

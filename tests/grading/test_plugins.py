@@ -7,11 +7,11 @@ from madrl.errors import MadrlError
 from madrl.grading.choice import classify_choice
 from madrl.grading.classifiers import CLASSIFIERS, load_classifier
 from madrl.grading.listed_option import verify_listed_option
-from madrl.grading.plugins import load_plugin
+from madrl.grading.plugins import load_plugin, name_of
 from madrl.grading.verifiers import VERIFIERS, load_verifier
 from madrl.rollout import Classification, Rollout
 
-BUILTIN = {"one": 1, "two": 2}
+BUILTIN = {"one": min, "two": max}
 
 USERS_MODULE = """
 from madrl.rollout import Classification, Verdict, Verification
@@ -51,11 +51,16 @@ def users_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
 
 def test_a_key_of_the_dict_is_found() -> None:
-    assert load_plugin("two", BUILTIN, "number") == 2
+    assert load_plugin("two", BUILTIN, "number") is max
 
 
 def test_an_attribute_of_a_module_is_found() -> None:
-    assert load_plugin("users_plugins:LIMIT", BUILTIN, "number") == 3
+    assert load_plugin("users_plugins:classify_length", BUILTIN, "number").__name__ == "classify_length"
+
+
+def test_a_function_stands_for_itself_and_is_called_by_its_module_and_name() -> None:
+    assert load_plugin(classify_choice, BUILTIN, "number") is classify_choice
+    assert name_of(classify_choice) == "madrl.grading.choice:classify_choice"
 
 
 @pytest.mark.parametrize(
@@ -102,12 +107,12 @@ async def test_the_users_own_verifier_is_awaited(name: str) -> None:
 
 
 def test_a_classifier_that_cannot_be_called_is_refused() -> None:
-    with pytest.raises(MadrlError, match="classifier 'users_plugins:LIMIT' is a int: name a function of one Rollout"):
+    with pytest.raises(MadrlError, match="classifier 'users_plugins:LIMIT' is a int: name a function"):
         load_classifier("users_plugins:LIMIT")
 
 
 def test_a_verifier_that_cannot_be_called_is_refused() -> None:
-    with pytest.raises(MadrlError, match="verifier 'users_plugins:LIMIT' is a int: name a function of one Rollout"):
+    with pytest.raises(MadrlError, match="verifier 'users_plugins:LIMIT' is a int: name a function"):
         load_verifier("users_plugins:LIMIT")
 
 

@@ -14,11 +14,12 @@ from scripted_service import Reply, ScriptedService, script_nothing
 
 from madrl.doctor import _sandbox
 from madrl.errors import MadrlError
+from madrl.grading.grader import GraderSpec
 from madrl.grading.programs.program import URLS_VARIABLE
 from madrl.grading.programs.sandbox_health import health_of
 from madrl.grading.verifiers import check_ready
-from madrl.sampling.generate import Sampling, generate_file
-from madrl.sampling.grading import GraderSpec
+from madrl.sampling.engine import Sampling
+from madrl.sampling.generate import generate_file
 
 ALL = ("python", "cpp", "java", "go", "javascript")
 NOBODY = "http://127.0.0.1:9"

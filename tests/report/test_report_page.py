@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,12 @@ import pytest
 from browser import Browser, find_browser
 from made_runs import Made, as_verl_dumps, responses, small_report, write_jsonl, write_run
 
+from madrl.alarms import RunHealth
 from madrl.cli import main
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import Run
 from madrl.report.page import page, text
-from madrl.report.run_page import raised_alarms, report_run_page
+from madrl.report.run_page import report_run_page
 from madrl.report.sample_responses import sample_responses
 
 PROGRAM = find_browser()
@@ -227,20 +227,21 @@ def test_the_page_of_a_run_shows_both_distances_each_with_its_n_and_floor(tmp_pa
         assert lines == pytest.approx({"pooled": 0.32, "mean of prompts": 0.45})
 
 
-def test_an_alarm_is_told_with_its_category_and_steps(tmp_path: Path) -> None:
+def test_an_alarm_is_told_with_its_category_its_steps_and_what_to_do(tmp_path: Path) -> None:
     root = write_run(Made(), tmp_path)
     shares = {"en": 0.76, "zh": 0.0, "es": 0.08, "hi": 0.08, "fr": 0.08}
     starved = {f"mad/share/{name}": share for name, share in shares.items()}
-    fed = {f"mad/share/{name}": 0.2 for name in shares}
-    history = {step: starved if step <= 12 else fed for step in range(1, 31)}
-    run = replace(Run.load(root), prompts_per_step=8, group_size=16)
-    found = raised_alarms(run, history)
+    cut = dict.fromkeys(starved, 0.2) | {"mad/truncated_rate": 0.5}
+    health = RunHealth(Run.load(root).settings, prompts=8, group_size=16)
     # Raised when 8 steps have passed; cleared when the mean of the last 8 is above 0.05 / (2/3) = 0.075: with three
-    # fed steps, 3 x 0.2 / 8, it equals it, so that the alarm is off from step 15 or 16 on.
-    assert [(r.alarm, r.category, r.first, r.now) for r in found] == [("starved_categories", "zh", 8, False)]
-    assert found[0].last in (14, 15)
-    found = raised_alarms(run, dict(list(history.items())[:10]))
-    assert [(r.category, r.first, r.last, r.now) for r in found] == [("zh", 8, 10, True)]
+    # fed steps, 3 x 0.2 / 8, it equals it. The other alarm needs 8 steps of its own.
+    health.resume({step: starved if step <= 12 else cut for step in range(1, 21)}, 21, root / "alarms.jsonl")
+    report_run_page(str(root), tmp_path / "out")
+    (shown,) = re.findall(r'id="alarms">(.*?)</div>', (tmp_path / "out" / "index.html").read_text())
+    on, over = re.findall("<li>(.*?)</li>", shown)
+    assert on.startswith("<b>truncated</b>, since step 20: over the last 8 steps 50.0% of the responses were cut")
+    assert re.match(r"<b>starved_categories \(zh\)</b>, steps 8 to 1[45], over: over the last 8 steps the shares", over)
+    assert "madrl.reward" in over, "what to do"
 
 
 def test_a_run_with_nothing_to_see_yet_says_so(tmp_path: Path) -> None:

@@ -1,31 +1,29 @@
 """`madrl generate`: what surrounds the engine, with responses written by the test; and the real engine, killed."""
 
-import contextlib
-import json
+import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
-from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from scripted_engine import script, write_model, write_rows
+from scripted_engine import ScriptedEngines, write_model, write_rows
 
 from madrl import cli
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
+from madrl.grading.grader import GraderSpec
 from madrl.records import name_of
 from madrl.sampling import generate
-from madrl.sampling.engine import Engines, EngineSettings, Generated, Prompted, engine_devices
-from madrl.sampling.generate import Done, Sampling, generate_file
-from madrl.sampling.grading import GraderSpec
+from madrl.sampling.engine import Engines, Generated, Sampling, engine_devices
+from madrl.sampling.generate import Sampled, generate_file
 from madrl.sampling.journal import Journal
 from madrl.sampling.requests import Request
+from madrl.schema import Message
 
 GRADE = GraderSpec("language", "math", ("en", "zh", "es", "hi", "fr"))
 ENGLISH = "We have to add the two numbers. So the answer is \\boxed{{{answer}}}."
@@ -35,10 +33,10 @@ SPANISH = "Tenemos que sumar los dos números. Por lo tanto, la respuesta es \\b
 def reply(request: Request) -> Generated:
     """Sample 0 in English and right, sample 1 in Spanish and wrong, sample 2 in no language and cut off."""
     if request.sample == 0:
-        return Generated(ENGLISH.format(answer=request.row), "stop", 9)
+        return Generated(ENGLISH.format(answer=request.row), "stop", 9, 2)
     if request.sample == 1:
-        return Generated(SPANISH.format(answer=-1), "stop", 9)
-    return Generated("12 12 12", "length", 80)
+        return Generated(SPANISH.format(answer=-1), "stop", 9, 2)
+    return Generated("12 12 12", "length", 80, 2)
 
 
 @pytest.fixture
@@ -51,16 +49,22 @@ def model(tmp_path: Path) -> Path:
     return write_model(tmp_path / "model")
 
 
-def run(rows: Path, model: Path, out: str = "out.jsonl", samples: int = 3, seed: int = 42, ask: bool = False) -> Done:
-    return generate_file(
-        rows, rows.parent / out, Sampling(str(model), seed=seed), GRADE, samples, "language" if ask else None
-    )
+def run(
+    rows: Path,
+    model: Path,
+    out: str = "out.jsonl",
+    samples: int = 3,
+    seed: int = 42,
+    ask: bool = False,
+    grader: GraderSpec = GRADE,
+    engines: ScriptedEngines | None = None,
+) -> Sampled:
+    naming = "language" if ask else None
+    start = (engines or ScriptedEngines(reply)).start
+    return generate_file(rows, rows.parent / out, Sampling(str(model), seed=seed), grader, samples, naming, start=start)
 
 
-def test_a_line_is_one_response_with_the_verdict_and_the_category_of_training(
-    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, reply)
+def test_a_line_is_one_response_with_the_verdict_and_the_category_of_training(rows: Path, model: Path) -> None:
     run(rows, model)
     lines = read_jsonl(rows.parent / "out.jsonl")
     assert [name_of(line) for line in lines[:4]] == [("0", 0, 0), ("0", 1, 0), ("0", 2, 0), ("1", 0, 0)]
@@ -104,13 +108,12 @@ def test_a_call_that_is_killed_goes_on_with_the_next_batch_and_ends_with_the_sam
             time.sleep(0.01)
         return reply(request)
 
-    script(monkeypatch, killed)
     with pytest.raises(KeyboardInterrupt):
-        run(rows, model)
+        run(rows, model, engines=ScriptedEngines(killed))
     partial.write_bytes(partial.read_bytes() + b'[{"group": "3')  # and cut in the middle of a line
     assert not (rows.parent / "out.jsonl").exists()
-    engines = script(monkeypatch, reply)
-    done = run(rows, model)
+    engines = ScriptedEngines(reply)
+    done = run(rows, model, engines=engines)
     assert (len(done.lines), done.resumed) == (12, 10)
     assert [request.name for request in engines.asked] == [("3", 1, 0), ("3", 2, 0)]
     assert not partial.parent.exists()
@@ -122,19 +125,17 @@ def test_a_batch_that_was_cut_off_does_not_spoil_the_one_after_it(tmp_path: Path
     lines = [{"group": group, "session": 0, "turn": 0} for group in "abc"]
     batches = [lines[:2], lines[2:]]
     partial = tmp_path / ".out.jsonl.partial" / "responses.jsonl"
-    Journal(tmp_path / "out.jsonl", {}).append(batches[0])
+    Journal(tmp_path / "out.jsonl", {}).open().append(batches[0])
     partial.write_bytes(partial.read_bytes() + b'[{"group": "c')
-    Journal(tmp_path / "out.jsonl", {}).append(batches[1])
-    assert list(Journal(tmp_path / "out.jsonl", {}).lines) == [("a", 0, 0), ("b", 0, 0), ("c", 0, 0)]
+    Journal(tmp_path / "out.jsonl", {}).open().append(batches[1])
+    assert list(Journal(tmp_path / "out.jsonl", {}).open().lines) == [("a", 0, 0), ("b", 0, 0), ("c", 0, 0)]
 
 
-def test_a_finished_file_is_returned_without_starting_an_engine(
-    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engines = script(monkeypatch, reply)
-    first = run(rows, model)
-    assert run(rows, model) == first._replace(resumed=12)
-    assert run(rows, model.rename(model.with_name("moved"))) == first._replace(resumed=12)
+def test_a_finished_file_is_returned_without_starting_an_engine(rows: Path, model: Path) -> None:
+    engines = ScriptedEngines(reply)
+    first = run(rows, model, engines=engines)
+    assert run(rows, model, engines=engines) == first._replace(resumed=12)
+    assert run(rows, model.rename(model.with_name("moved")), engines=engines) == first._replace(resumed=12)
     assert engines.starts == 1
 
 
@@ -152,9 +153,8 @@ Change = Callable[[Path, Path], object]
     ],
 )
 def test_a_file_of_other_settings_is_refused_by_the_name_of_what_differs(
-    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch, change: Change, key: str
+    rows: Path, model: Path, change: Change, key: str
 ) -> None:
-    script(monkeypatch, reply)
     run(rows, model)
     with pytest.raises(MadrlError, match=key) as error:
         change(rows, model)
@@ -162,11 +162,11 @@ def test_a_file_of_other_settings_is_refused_by_the_name_of_what_differs(
 
 
 def test_settings_under_which_no_response_came_bind_nobody(tmp_path: Path) -> None:
-    Journal(tmp_path / "out.jsonl", {"model": "does not load"})
-    journal = Journal(tmp_path / "out.jsonl", {"model": "loads"})
+    Journal(tmp_path / "out.jsonl", {"model": "does not load"}).open()
+    journal = Journal(tmp_path / "out.jsonl", {"model": "loads"}).open()
     journal.append([{"group": "a", "session": 0, "turn": 0}])
     with pytest.raises(MadrlError, match=r"responses\.jsonl holds responses made with model='loads', not 'another'"):
-        Journal(tmp_path / "out.jsonl", {"model": "another"})
+        Journal(tmp_path / "out.jsonl", {"model": "another"}).open()
 
 
 def test_a_file_that_does_not_say_what_made_it_is_not_overwritten(rows: Path, model: Path) -> None:
@@ -176,12 +176,9 @@ def test_a_file_that_does_not_say_what_made_it_is_not_overwritten(rows: Path, mo
     assert (rows.parent / "out.jsonl").read_text() == "precious\n"
 
 
-def test_with_ask_category_every_row_is_asked_for_each_by_its_name(
-    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_ask_category_every_row_is_asked_for_each_by_its_name(tmp_path: Path, model: Path) -> None:
     conversation = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Add."}]
     rows = write_rows(tmp_path / "train.parquet", 2, conversation)
-    script(monkeypatch, reply)
     lines = run(rows, model, samples=1, ask=True).lines
     assert [line["asked"] for line in lines] == [*GRADE.categories, *GRADE.categories]
     for line, name in zip(lines, ("English", "Chinese", "Spanish", "Hindi", "French"), strict=False):
@@ -198,22 +195,18 @@ async def down(rollout: object) -> Any:
     raise ConnectionError("nobody answers")
 
 
-def test_a_verifier_that_is_down_stops_the_call_and_leaves_no_verdict_behind(
-    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, reply)
+def test_a_verifier_that_is_down_stops_the_call_and_leaves_no_verdict_behind(rows: Path, model: Path) -> None:
     judge = GRADE._replace(verifier=f"{__name__}:down")
     with pytest.raises(MadrlError, match=r"could not grade 4 of 4 responses .*nobody answers.*start the same call"):
-        generate_file(rows, rows.parent / "out.jsonl", Sampling(str(model)), judge, 1)
+        run(rows, model, samples=1, grader=judge)
     assert not (rows.parent / ".out.jsonl.partial").exists()
     assert not (rows.parent / "out.jsonl").exists()
 
 
-def test_a_category_that_was_not_declared_is_an_error(rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script(monkeypatch, reply)
+def test_a_category_that_was_not_declared_is_an_error(rows: Path, model: Path) -> None:
     judge = GRADE._replace(categories=("zh", "hi"))
     with pytest.raises(MadrlError, match="category 'en' is not declared"):
-        generate_file(rows, rows.parent / "out.jsonl", Sampling(str(model)), judge, 1)
+        run(rows, model, samples=1, grader=judge)
 
 
 @pytest.mark.parametrize(
@@ -239,10 +232,10 @@ def test_a_mistake_in_the_call_is_one_line_before_anything_is_started(
     assert error.count("\n") == 1
 
 
-def test_the_command_prints_what_it_found(
-    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    script(monkeypatch, reply)
+def test_the_command_prints_what_it_found(rows: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    generate_file(
+        rows, rows.parent / "out.jsonl", Sampling(str(model), 1.0, 8), GRADE, 3, start=ScriptedEngines(reply).start
+    )
     assert cli.main(command(rows, model, rows.parent / "out.jsonl", samples=3)) == 0
     shown = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["en", "4", "33.3%", "correct", "100.0%"] in shown
@@ -253,22 +246,20 @@ def test_the_command_prints_what_it_found(
 
 def test_ungraded_responses_are_not_printed_as_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     lines = [{"category": "en", "correct": c, "finish_reason": "stop"} for c in (True, True, False, None, None)]
-    cli._print_generated(Done(lines, 0, Path("out.jsonl"), ("en",)))
+    cli._print_generated(Sampled(lines, 0, Path("out.jsonl"), ("en",)))
     shown = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["en", "5", "100.0%", "correct", "66.7%"] in shown
     assert ["ungraded", "2", "40.0%"] in shown
 
 
 def test_the_chat_template_s_arguments_decide_the_responses(
-    rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+    rows: Path, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script(monkeypatch, reply)
-    call = command(
-        rows, model, rows.parent / "out.jsonl", samples=1, **{"--chat-template": '{"enable_thinking": false}'}
-    )
-    assert cli.main(call) == 0
-    settings = json.loads((rows.parent / "out.jsonl.settings.json").read_text())
-    assert settings["chat_template"] == {"enable_thinking": False}
+    out, sampling = rows.parent / "out.jsonl", Sampling(str(model), 1.0, 8, chat_template={"enable_thinking": False})
+    generate_file(rows, out, sampling, GRADE, 1, start=ScriptedEngines(reply).start)
+    assert cli.main(command(rows, model, out, samples=1, **{"--chat-template": '{"enable_thinking": false}'})) == 0
+    assert cli.main(command(rows, model, out, samples=1)) == 2
+    assert "made with chat_template={'enable_thinking': False}, not {}" in capsys.readouterr().err
 
 
 def command(rows: Path, model: Path, out: Path, samples: int, **options: str) -> list[str]:
@@ -285,28 +276,41 @@ def command(rows: Path, model: Path, out: Path, samples: int, **options: str) ->
     return ["generate", *(word for pair in arguments.items() for word in pair)]
 
 
-def test_several_engines_share_the_batches_and_each_answer_keeps_its_tag(tmp_path: Path) -> None:
-    engines = Engines(EngineSettings("model", 1.0, 8, 8), ["0", "1"], tmp_path)
-    served: list[list[int]] = [[], []]
+ENGINE = """
+import os, sys, time
+from multiprocessing.connection import Connection
+from madrl.sampling.engine import Generated
+connection = Connection(int(sys.argv[1]))
+sampling, longest, gpus = connection.recv()
+while batch := connection.recv():
+    time.sleep(0.02)
+    device = os.environ["CUDA_VISIBLE_DEVICES"]
+    connection.send([Generated(str(seed), device, gpus, len(tokens)) for tokens, seed in batch])
+"""
+"""An engine's process that answers with the seed."""
 
-    def serve(connection: Connection, mine: list[int]) -> None:
-        with contextlib.suppress(EOFError):
-            while batch := connection.recv():
-                mine.append(len(batch))
-                time.sleep(0.02)
-                connection.send([Generated(str(seed), "stop", 1) for _, seed in batch])
 
-    with subprocess.Popen(["sleep", "1000"]) as process:
-        for mine in served:
-            ours, theirs = Pipe()
-            engines._engines[ours] = process, tmp_path / "log"
-            threading.Thread(target=serve, args=(theirs, mine), daemon=True).start()
-        batches = [(tag, [Prompted([1], tag * 10 + k) for k in range(tag)]) for tag in range(1, 8)]
-        answers = {tag: [answer.text for answer in answered] for tag, answered in engines.generate(batches)}
-        process.kill()
-    assert answers == {tag: [str(tag * 10 + k) for k in range(tag)] for tag in range(1, 8)}
-    assert sorted(served[0] + served[1]) == list(range(1, 8))
-    assert all(served), "both were asked"
+def test_several_engines_share_the_batches_and_each_answer_is_that_of_its_request(
+    real: "Real", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    prompts: dict[tuple[int, str | None], list[Message]] = {
+        (row, None): [Message(role="user", content="Add. " * (row + 1))] for row in range(7)
+    }
+    sampling = Sampling(str(real.model), max_response_tokens=8)
+    batches = [[Request(row, None, k) for k in range(row + 1)] for row in range(7)]
+    with Engines(sampling, prompts, 1, tmp_path, [sys.executable, "-c", ENGINE]) as engines:
+        answers = {batch[0].row: answered for batch, answered in engines.generate(batches)}
+    for batch in batches:
+        answered = answers[batch[0].row]
+        assert [answer.text for answer in answered] == [str(request.seed(42)) for request in batch]
+    lengths = [answers[row][0].prompt_tokens for row in range(7)]
+    assert lengths == sorted(set(lengths)), "each longer than the one before"
+    assert {answer.finish_reason for answered in answers.values() for answer in answered} == {"0", "1"}, "both asked"
+    assert {answer.response_tokens for answered in answers.values() for answer in answered} == {1}, "one GPU each"
 
 
 @pytest.mark.parametrize(
@@ -404,7 +408,25 @@ def test_the_real_engine_killed_in_the_middle_ends_with_the_file_of_an_undisturb
 
 @pytest.mark.verl
 @pytest.mark.slow
-def test_an_engine_that_cannot_start_is_one_error_that_names_its_log(tmp_path: Path) -> None:
-    settings = EngineSettings(str(write_model(tmp_path / "model")), 1.0, 8, 8)
-    with Engines(settings, [None], tmp_path / "logs") as engines, pytest.raises(MadrlError, match=EARLY):
-        list(engines.generate([("only", [])]))
+def test_an_engine_that_cannot_start_is_one_error_that_names_its_log(real: Real, tmp_path: Path) -> None:
+    model = shutil.copytree(real.model, tmp_path / "model")
+    (model / "model.safetensors").write_bytes(b"weights")
+    prompts: dict[tuple[int, str | None], list[Message]] = {(0, None): [Message(role="user", content="Add.")]}
+    with (
+        Engines(Sampling(str(model), max_response_tokens=8), prompts, 1, tmp_path / "logs") as engines,
+        pytest.raises(MadrlError, match=EARLY),
+    ):
+        list(engines.generate([[Request(0, None, 0)]]))
+
+
+def test_prompts_that_leave_no_room_for_a_response_are_an_error_before_anything_is_started(
+    real: Real, tmp_path: Path
+) -> None:
+    prompts: dict[tuple[int, str | None], list[Message]] = {(0, None): [Message(role="user", content="Add.")]}
+    sampling = Sampling(str(real.model), max_response_tokens=10**6)
+    with (
+        pytest.raises(MadrlError, match=r"leaves no room for 1000000 more in the model's context"),
+        Engines(sampling, prompts, 1, tmp_path / "logs"),
+    ):
+        pass
+    assert not (tmp_path / "logs").exists()

@@ -10,11 +10,11 @@ import pytest
 from omegaconf import OmegaConf
 
 from madrl.errors import MadrlError
+from madrl.process import COMMON_ENVIRONMENT
 from madrl.run_folder import RunFolder
 from madrl.trainer import cluster
 from madrl.trainer.cluster import on_gpu_node
 from madrl.trainer.launch import _one_of_its_own
-from madrl.trainer.process import COMMON_ENVIRONMENT
 
 CLUSTER = """
 import ray, sys

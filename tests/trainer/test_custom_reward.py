@@ -13,13 +13,15 @@ from verl.trainer.ppo.metric_utils import process_validation_metrics
 from verl.trainer.ppo.reward import load_reward_manager
 
 from madrl.errors import MadrlError
+from madrl.grading.grader import Grader, GraderSpec
 from madrl.grading.verifiers import COMPUTE_SCORE
 from madrl.rollout import Rollout
-from madrl.sampling.grading import BackgroundGrader, GraderSpec
 from madrl.schema import make_row
 from madrl.trainer.compose import compose
+from madrl.trainer.custom_reward import custom_reward_function
 from madrl.trainer.group_loop import group_data
 from madrl.trainer.rehearsal import rehearse
+from madrl.trainer.reward_manager import GRADE, STAGE
 
 FUNCTION = """
 def compute_score(data_source, solution_str, ground_truth, extra_info, scale=1.0):
@@ -71,7 +73,7 @@ def test_verl_s_validation_takes_no_mean_of_what_else_was_found(function: Path) 
 def test_a_response_whose_score_is_out_of_range_fails_alone(function: Path) -> None:
     config = compose(overrides(function, "+reward.custom_reward_function.reward_kwargs.scale=2"))
     manager: Any = load_reward_manager(config, WordTokenizer())
-    graded = asyncio.run(manager.grade(group_data(arrivals("Indian", "Arctic"), {})))
+    graded = asyncio.run(manager.run_single(group_data(arrivals("Indian", "Arctic"), {STAGE: GRADE})))["grades"]
     assert str(graded[0]).startswith("verifier compute_score returned {'score': 2, 'words': 1}, a dict: return")
     assert graded[1].correctness == 0.0
 
@@ -86,15 +88,9 @@ def test_rehearse_calls_the_function(function: Path, tmp_path: Path) -> None:
 
 async def test_a_run_s_holdout_is_graded_by_the_function(function: Path) -> None:
     node = {"path": str(function), "name": "compute_score", "reward_kwargs": {"scale": 0.75}}
-    with BackgroundGrader(GraderSpec("choice", COMPUTE_SCORE, ("rank_1",), node)) as grader:
-        (row,) = arrivals("Indian")
-        truth = row.row["reward_model"]["ground_truth"]
-        found = []
-
-        async def ask() -> None:
-            found.extend(await grader.grade([Rollout("Arctic", truth)]))
-
-        await asyncio.wrap_future(grader.start(ask()))
+    grader = Grader(GraderSpec("choice", COMPUTE_SCORE, ("rank_1",), node), custom_reward_function(node))
+    (row,) = arrivals("Indian")
+    found = await grader.grade_all([Rollout("Arctic", row.row["reward_model"]["ground_truth"])])
     assert (found[0].correctness, found[0].extra) == (0.0, {"words": 1})
 
 

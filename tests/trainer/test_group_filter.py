@@ -18,9 +18,9 @@ from verl.trainer.ppo.v1.trainer_base import PPOTrainer
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from madrl.errors import MadrlError
+from madrl.process import COMMON_ENVIRONMENT
 from madrl.run_folder import RunFolder
 from madrl.trainer.compose import compose
-from madrl.trainer.process import COMMON_ENVIRONMENT
 from madrl.trainer.replay_buffer import MadReplayBuffer
 
 pytestmark = pytest.mark.verl

@@ -1,6 +1,7 @@
 """Seeds, the data that reward workers are given, and the reward manager's answers. No trainer, no Ray cluster."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -75,9 +76,9 @@ def manager() -> MadRewardManager:
 async def test_the_reward_manager_scores_a_group_as_score_group_does(manager: MadRewardManager) -> None:
     out = await manager.run_single(group_data(arrivals("Arctic", "Indian", "Indian", "nothing"), {"validate": False}))
     categories = ["rank_1", "rank_3", "rank_3", None]
-    settings = manager.settings
-    indices = category_indices(categories, settings.categories)
-    expected = score_group(indices, [True, True, True, False], settings.target, settings.reward)
+    reward = manager.reward
+    indices = category_indices(categories, reward.categories)
+    expected = score_group(indices, [True, True, True, False], reward.target, reward.config)
     assert out["reward_score"] == expected.reward.tolist()
     assert [info["category"] for info in out["reward_extra_info"]] == categories
     assert [info["correct"] for info in out["reward_extra_info"]] == [1.0, 1.0, 1.0, 0.0]
@@ -110,7 +111,7 @@ async def test_a_tool_s_output_is_not_read_as_what_the_model_wrote(manager: MadR
     called_a_tool.output.response_mask = [1, 1, 0, 0, 1]  # the tool said: Indian Pacific
     data = group_data([called_a_tool, plain], {})
     assert [r.response for r in manager.rollouts(data)] == ["Arctic and\nnothing", "Southern and Southern and"]
-    categories = [j.category for j in await manager.grade(data) if isinstance(j, Grade)]
+    categories = [info["category"] for info in (await manager.run_single(data))["reward_extra_info"]]
     assert categories == ["rank_1", "rank_5"]  # with the tool's words the first would name three options
 
 
@@ -127,57 +128,54 @@ async def test_a_response_without_siblings_moves_nothing(manager: MadRewardManag
 
 async def test_an_ungraded_response_is_neither_right_nor_wrong(manager: MadRewardManager) -> None:
     grades = [Grade("rank_3", 1.0), Grade("rank_4", None, reason="the grade is down")]
-    out = manager.score(group_data(arrivals("Indian", "Pacific"), {"validate": False}), grades)
+    out = await manager.run_single(group_data(arrivals("Indian", "Pacific"), {"validate": False}, grades))
     assert [info["correct"] for info in out["reward_extra_info"]] == [1.0, None]
     assert [info["correctness"] for info in out["reward_extra_info"]] == [1.0, 1.0]
 
 
-async def test_a_verifier_that_raises_leaves_the_response_ungraded(
-    manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def down(rollout: Rollout) -> Verification:
-        raise ConnectionError("the grade is down")
+async def down(rollout: Rollout) -> Verification:
+    raise ConnectionError("the service is down")
 
-    monkeypatch.setattr(manager, "verify", down)
+
+def fussy(rollout: Rollout) -> Classification:
+    if rollout.response == "nothing":
+        raise ValueError("no words for that")
+    return Classification("rank_3" if rollout.response == "Indian" else "rank_9")
+
+
+async def unsure(rollout: Rollout) -> Any:
+    return 1.0 if rollout.response == "Indian" else "right"
+
+
+def manager_with(kind: str, function: Callable[..., Any]) -> MadRewardManager:
+    """A reward manager with one plug-in of the user's own."""
+    own = f"madrl.{kind}={__name__}:{function.__name__}"
+    return MadRewardManager(compose(["task=synthetic_closed", "trainer.experiment_name=x", own]), WordTokenizer())
+
+
+async def test_a_verifier_that_raises_leaves_the_response_ungraded() -> None:
+    manager = manager_with("verifier", down)
     out = await manager.run_single(group_data(arrivals("Indian", "Pacific"), {"validate": False}))
     assert [info["correct"] for info in out["reward_extra_info"]] == [None, None]
-    assert out["reward_extra_info"][0]["reason"] == "verifier raised ConnectionError: the grade is down"
+    assert out["reward_extra_info"][0]["reason"] == "verifier raised ConnectionError: the service is down"
 
 
-async def test_a_classifier_that_raises_on_one_response_spares_its_siblings(
-    manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("kind", "function", "response", "message"),
+    [
+        ("classifier", fussy, "nothing", f"classifier {__name__}:fussy raised ValueError: no words for that"),
+        ("classifier", fussy, "Pacific", f"classifier {__name__}:fussy: category 'rank_9' is not declared"),
+        ("verifier", unsure, "Pacific", f"verifier {__name__}:unsure returned 'right', a str: return True or False"),
+    ],
+)
+async def test_a_plug_in_s_mistake_with_one_response_spares_its_siblings(
+    kind: str, function: Callable[..., Any], response: str, message: str
 ) -> None:
-    def fussy(rollout: Rollout) -> Classification:
-        if rollout.response == "nothing":
-            raise ValueError("no words for that")
-        return Classification("rank_3")
-
-    monkeypatch.setattr(manager, "classify", fussy)
-    graded = (await manager.run_single(group_data(arrivals("Indian", "nothing"), {STAGE: GRADE})))["grades"]
-    assert graded[0].category == "rank_3"
-    assert isinstance(graded[1], RuntimeError)
-    assert "ValueError: no words for that" in str(graded[1])
-
-
-async def test_a_category_that_is_not_declared_spares_its_siblings(
-    manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(manager, "classify", lambda rollout: "rank_3" if rollout.response == "Indian" else "rank_9")
-    graded = (await manager.run_single(group_data(arrivals("Indian", "Pacific"), {STAGE: GRADE})))["grades"]
-    assert graded[0].category == "rank_3"
-    assert str(graded[1]).startswith("classifier choice: category 'rank_9' is not declared")
-
-
-async def test_a_verifier_that_returns_something_else_spares_its_siblings(
-    manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def unsure(rollout: Rollout) -> Any:
-        return 1.0 if rollout.response == "Indian" else "right"
-
-    monkeypatch.setattr(manager, "verify", unsure)
-    graded = (await manager.run_single(group_data(arrivals("Indian", "Pacific"), {STAGE: GRADE})))["grades"]
-    assert graded[0].correctness == 1.0
-    assert str(graded[1]).startswith("verifier listed_option returned 'right', a str: return True or False")
+    data = group_data(arrivals("Indian", response), {STAGE: GRADE})
+    graded = (await manager_with(kind, function).run_single(data))["grades"]
+    assert (graded[0].category, graded[0].correctness) == ("rank_3", 1.0)
+    assert isinstance(graded[1], PluginError)
+    assert str(graded[1]).startswith(message)
 
 
 def test_a_session_that_a_plug_in_s_mistake_ends_is_logged_in_one_line(caplog: pytest.LogCaptureFixture) -> None:

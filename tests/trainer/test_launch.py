@@ -12,16 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from madrl import process, progress
 from madrl.errors import MadrlError
-from madrl.evaluation.dumps import run_settings
 from madrl.files import locked
 from madrl.grading.programs.program import URLS_VARIABLE
+from madrl.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
 from madrl.run_folder import RunFolder
 from madrl.schema import make_row, write_parquet
-from madrl.trainer import launch, progress
 from madrl.trainer.compose import compose
-from madrl.trainer.launch import _claim, _messages, _one_of_its_own, train
-from madrl.trainer.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
+from madrl.trainer.launch import _claim, _one_of_its_own, train
 from madrl.trainer.progress import progress_of
 from madrl.trainer.rehearsal import rehearse
 
@@ -56,16 +55,7 @@ def test_a_run_that_the_launch_check_stopped_goes_on_with_a_warning_in_its_own_f
     run = RunFolder(tmp_path)
     _claim(run, compose(overrides(tmp_path)))
     _claim(run, compose(overrides(tmp_path, "madrl.launch_check=warn")))
-    assert run_settings(run).launch_check == "warn"
-
-
-def test_the_launch_check_of_a_run_that_goes_on_is_said_at_its_first_step(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run, config = RunFolder(tmp_path), compose(overrides(tmp_path))
-    run.launch_check.write_text("launch check: all is English\n")
-    messages = _messages(run, config)
-    assert [messages(step, {}) for step in (0, 1, 2)] == [[], ["launch check: all is English"], []]
+    assert run.settings().launch_check == "warn"
 
 
 def test_transfer_queue_is_asked_for_no_more_threads_than_there_are_and_has_nothing_to_say(tmp_path: Path) -> None:
@@ -89,7 +79,7 @@ def test_a_lock_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
 def test_trainings_with_a_ray_of_their_own_take_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(launch, "OWN_RAY_LOCK", tmp_path / "turn")
+    monkeypatch.setattr(process, "OWN_RAY_LOCK", tmp_path / "turn")
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")  # which ray.init("local") does not look at
     run, own = RunFolder(tmp_path), compose(overrides(tmp_path, "++ray_kwargs.ray_init.address=local"))
     began = threading.Event()
@@ -118,7 +108,7 @@ def test_the_trainer_keeps_the_lock_when_its_launcher_is_killed(tmp_path: Path) 
     launcher = f"""
 from pathlib import Path
 from madrl.files import locked
-from madrl.trainer.process import run_logged
+from madrl.process import run_logged
 with locked({str(lock)!r}, "busy"):
     run_logged(
         ["sh", "-c", "echo $$ >{started}.new; mv {started}.new {started}; exec sleep 1000"],
@@ -185,7 +175,7 @@ def test_the_reason_of_a_failure_is_the_last_exception_in_the_log(line: str, rea
 def test_sigterm_ends_the_trainer_and_everything_it_started(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
-from madrl.trainer.process import run_logged
+from madrl.process import run_logged
 run_logged(["sh", "-c", "sleep 1000 & echo $! > {tmp_path}/pid; wait"], Path({str(tmp_path)!r}) / "log", {{}}, cpu=True)
 """
     process = subprocess.Popen([sys.executable, "-c", code])
@@ -211,7 +201,7 @@ def test_a_sigterm_that_comes_while_the_trainer_is_started_ends_it_as_well(tmp_p
     code = f"""
 import os, signal, subprocess
 from pathlib import Path
-from madrl.trainer import process
+from madrl import process
 
 class Told(subprocess.Popen):
     def __init__(self, *arguments, **options):
@@ -245,14 +235,16 @@ def test_the_history_of_a_run_spans_its_attempts_and_survives_a_half_written_lin
 
 
 def test_progress_reads_only_what_is_new_and_waits_for_whole_lines(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.0)
     metrics = tmp_path / "metrics.jsonl"
     with progress_of(metrics, total=2) as show:
         show()
         metrics.write_text('{"step": 1, "data": {"mad/jsd": 0.25}}\n{"step": 2, "da')
         show()
-    assert "step 1/2  jsd 0.2500" in capsys.readouterr().err
+        show()
+    assert capsys.readouterr().err.splitlines() == ["  step 0/2  starting veRL", "  step 1/2  jsd 0.2500"]
 
 
 def test_a_line_of_progress_has_what_steers_a_run_and_how_long_it_will_take(
@@ -275,7 +267,7 @@ def test_a_line_of_progress_has_what_steers_a_run_and_how_long_it_will_take(
             with metrics.open("a") as file:
                 file.write(json.dumps({"step": step, "data": data if step else {}}) + "\n")
             show()
-    first, _, last = capsys.readouterr().err.splitlines()
+    _, first, _, last = capsys.readouterr().err.splitlines()
     assert first == "  step 0/4  first validation done"
     expected = "  step 2/4  jsd 0.2500  off-support 12.5%  pass@1 50.0%  reward -0.750  kl 0.0021  tokens/s 1500"
     assert last.startswith(f"{expected}  seconds a step 2.0  eta 0:00:0")

@@ -19,12 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.report.evaluate import report_run
-from madrl.evaluation.dumps import run_settings
 from madrl.files import locked, read_jsonl
 from madrl.frequency import category_indices
 from madrl.miniature.model import build_model, build_tokenizer, save
 from madrl.records import read
+from madrl.report.evaluate import report_run
 from madrl.reward import score_group
 from madrl.run_folder import RunFolder
 from madrl.trainer.sft import Finetuning, finetune
@@ -169,7 +168,7 @@ def responses_at(run: RunFolder, step: int) -> dict[tuple[str, int], str]:
 
 
 def test_each_group_was_scored_whole_by_the_group_reward(undisturbed: RunFolder) -> None:
-    settings = run_settings(undisturbed)
+    settings = undisturbed.settings()
     for step in range(1, STEPS + 1):
         groups = groups_at(undisturbed, step)
         assert len(groups) == PROMPTS
@@ -213,7 +212,7 @@ def test_both_reward_workers_graded_responses(trainings: Trainings, undisturbed:
 
 
 def test_the_training_metrics_measure_the_batch_against_the_target(undisturbed: RunFolder) -> None:
-    settings = run_settings(undisturbed)
+    settings = undisturbed.settings()
     history = undisturbed.history()
     assert sorted(step for step in history if "mad/jsd" in history[step]) == list(range(1, STEPS + 1))
     for step in range(1, STEPS + 1):

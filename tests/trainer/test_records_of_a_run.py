@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scripted_engine import script, write_model
+from scripted_engine import ScriptedEngines, write_model
 from test_group_loop import OPTIONS, WordTokenizer
 from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
 from verl.trainer.ppo.v1.trainer_base import PPOTrainer
@@ -19,10 +19,10 @@ from verl.trainer.ppo.v1.trainer_base import PPOTrainer
 from madrl.cli import main
 from madrl.evaluation.samples import score_samples
 from madrl.grading.choice import choice_ground_truth
+from madrl.grading.grader import GraderSpec
 from madrl.records import read, read_graded
-from madrl.sampling.engine import Generated
-from madrl.sampling.generate import Sampling, generate_file
-from madrl.sampling.grading import GraderSpec
+from madrl.sampling.engine import Generated, Sampling
+from madrl.sampling.generate import generate_file
 from madrl.schema import make_row, write_parquet
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data
@@ -63,12 +63,12 @@ def scored(manager: MadRewardManager, row: int, validate: bool = False) -> dict[
 
 def rescored(manager: MadRewardManager, path: Path) -> list[dict[str, Any]]:
     out = path.with_name("rescored.jsonl")
-    names = ",".join(manager.settings.categories)
+    names = ",".join(manager.reward.categories)
     assert main(["rescore", str(path), "-o", str(out), "--categories", names, "--target", "peak", *REWARD]) == 0
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
-def generated(folder: Path, manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch) -> Path:
+def generated(folder: Path, manager: MadRewardManager) -> Path:
     """The same responses as `madrl generate` writes them."""
     rows = [
         make_row(
@@ -82,20 +82,21 @@ def generated(folder: Path, manager: MadRewardManager, monkeypatch: pytest.Monke
         for row in range(len(RESPONSES))
     ]
     write_parquet(rows, folder / "rows.parquet")
-    script(monkeypatch, lambda request: Generated(RESPONSES[request.row][request.sample], "stop", 1))
-    grader = GraderSpec("choice", "listed_option", manager.settings.categories)
+    engines = ScriptedEngines(lambda request: Generated(RESPONSES[request.row][request.sample], "stop", 1, 1))
+    grader = GraderSpec("choice", "listed_option", manager.reward.categories)
     sampling = Sampling(str(write_model(folder / "model")))
-    generate_file(folder / "rows.parquet", folder / "generated.jsonl", sampling, grader, len(RESPONSES[0]))
+    generate_file(
+        folder / "rows.parquet", folder / "generated.jsonl", sampling, grader, len(RESPONSES[0]), start=engines.start
+    )
     return folder / "generated.jsonl"
 
 
 def test_rescoring_what_generate_wrote_gives_the_rewards_of_the_run_s_own_reward_manager(
     tmp_path: Path,
     manager: MadRewardManager,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    rows = rescored(manager, generated(tmp_path, manager, monkeypatch))
+    rows = rescored(manager, generated(tmp_path, manager))
     groups = [scored(manager, row) for row in range(len(RESPONSES))]
     assert [row["reward"] for row in rows] == [reward for group in groups for reward in group["reward_score"]]
     infos = [info for group in groups for info in group["reward_extra_info"]]
@@ -145,16 +146,16 @@ def verl_dump(folder: Path, manager: MadRewardManager) -> Path:
 
 
 def test_a_validation_dump_of_verl_s_is_read_by_our_names_and_measured_as_the_same_responses_of_generate(
-    tmp_path: Path, manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, manager: MadRewardManager
 ) -> None:
-    dump, settings = verl_dump(tmp_path, manager), manager.settings
+    dump, reward = verl_dump(tmp_path, manager), manager.reward
     first = next(iter(read(dump, ("group", "session", "turn", "response", "ground_truth", "correct"))))
     name = {"group": "random_0", "session": 0, "turn": 0, "row": 0, "prompt": "Name an ocean.", "response": "Arctic"}
     assert {key: first[key] for key in name} == name
     assert {"uid", "input", "output", "gts", "score"} & first.keys() == set()
-    ours = read_graded(generated(tmp_path, manager, monkeypatch), settings.categories)
-    theirs = read_graded(dump, settings.categories)
-    assert score_samples(theirs, settings.categories, settings.target, 0.001) == score_samples(
-        ours, settings.categories, settings.target, 0.001
+    ours = read_graded(generated(tmp_path, manager), reward.categories)
+    theirs = read_graded(dump, reward.categories)
+    assert score_samples(theirs, reward.categories, reward.target, 0.001) == score_samples(
+        ours, reward.categories, reward.target, 0.001
     )
     assert [row["reward"] for row in rescored(manager, dump)] == [line["reward"] for line in theirs]

@@ -14,6 +14,7 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopO
 
 from madrl.grading.programs.program import URLS_VARIABLE, default_client
 from madrl.rollout import Grade
+from madrl.settings import Settings
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import Arrival, group_data
 from madrl.trainer.replay_buffer import batch_metrics
@@ -80,7 +81,7 @@ async def test_1024_queued_rollouts_stay_bounded_and_survive_a_restart_of_the_sa
     while not step.done():
         await asyncio.sleep(0.05)
         peak_mib = max(peak_mib, psutil.Process().memory_info().rss / 2**20)
-        if not restarted and 0 < manager.grading < 0.9 * GROUPS * GROUP_SIZE:
+        if not restarted and 0 < manager.reward.grader.in_progress < 0.9 * GROUPS * GROUP_SIZE:
             restarted = True
             await asyncio.to_thread(service.kill)
             await asyncio.to_thread(service.start)
@@ -98,5 +99,5 @@ async def test_1024_queued_rollouts_stay_bounded_and_survive_a_restart_of_the_sa
         {"group": "0", "reward": r, "truncated": False, **info}
         for r, info in zip(scored["reward_score"], scored["reward_extra_info"], strict=True)
     ]
-    assert batch_metrics(records, manager.settings)["mad/reward_queue/max"] >= GROUP_SIZE
+    assert batch_metrics(records, Settings.from_config(config.madrl))["mad/reward_queue/max"] >= GROUP_SIZE
     await default_client().aclose()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.sampling.grading import GraderSpec
+from madrl.grading.grader import GraderSpec
 from madrl.sampling.requests import Request
 from madrl.warm_start.config import WarmStart
 from madrl.warm_start.sampling import Harvest, check_yield, harvests_of, next_round, normalized

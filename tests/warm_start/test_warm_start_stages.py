@@ -2,16 +2,18 @@
 and the config of every task, checked against the installed veRL."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from scripted_engine import ScriptedEngines, script, write_model, write_rows
+from scripted_engine import ScriptedEngines, write_model, write_rows
 
 import madrl.trainer.sft
 from madrl import cli
+from madrl.errors import MadrlError
 from madrl.sampling.engine import Generated
 from madrl.sampling.requests import Request
 from madrl.trainer.sft import Finetuning
@@ -30,7 +32,7 @@ def reply(request: Request) -> Generated:
     """Asked for a category, it obeys; asked for none, it answers in all of them in turn. Every third is wrong."""
     category = request.asked or list(TEXTS)[(request.row + request.sample) % len(TEXTS)]
     answer = request.row if (request.row + request.sample) % 3 else -1
-    return Generated(TEXTS[category].format(a=request.row, b=request.sample, answer=answer), "stop", 20)
+    return Generated(TEXTS[category].format(a=request.row, b=request.sample, answer=answer), "stop", 20, 2)
 
 
 class Stage:
@@ -42,7 +44,7 @@ class Stage:
         self.data.mkdir()
         write_rows(self.data / "train.parquet", 40)
         write_rows(self.data / "selection.parquet", 10)
-        self.engines: ScriptedEngines = script(monkeypatch, reply)
+        self.engines = ScriptedEngines(reply)
         self.finetunings: list[Finetuning] = []
         monkeypatch.setattr(madrl.trainer.sft, "finetune", self.finetune)
 
@@ -57,9 +59,17 @@ class Stage:
         return checkpoints / f"global_step_{wanted.steps}" / "huggingface"
 
     def call(self, *more: str) -> int:
+        """What the command line does with these overrides; its exit code."""
         overrides = ["task=math", "profile=tiny", f"paths.run={self.run}", f"paths.data={self.data}"]
         overrides += [f"paths.model={self.model}", "warm_start.per_category=20", "warm_start.rows_per_round=25"]
-        return cli.main(["warm-start", *overrides, *more])
+        try:
+            stages.warm_start([*overrides, *more], start=self.engines.start)
+        except MadrlError as error:
+            print(error, file=sys.stderr)
+            return 2
+        except KeyboardInterrupt:
+            return 130
+        return 0
 
 
 @pytest.fixture

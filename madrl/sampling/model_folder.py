@@ -1,26 +1,52 @@
-"""The model of a run's checkpoint, as a folder that vLLM and transformers load.
+"""Folders with a Hugging Face model: what tells one from another, and the one that a run's checkpoint holds.
 
-Of a LoRA run veRL 0.9.1 writes weights with PEFT's names, the frozen ones and the adapters side by side, which neither
-of them loads: they are merged here.
+veRL 0.9.1 writes the weights of a LoRA run with PEFT's names, the frozen ones and the adapters side by side. Neither
+vLLM nor transformers loads these, so they are merged here.
 """
 
+import hashlib
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from madrl.errors import MadrlError
 from madrl.run_folder import RunFolder
-from madrl.sampling.generate import WEIGHTS
+
+WEIGHTS = "*.safetensors"
+TAIL_BYTES = 1 << 20
+
+
+def fingerprint(model: str) -> str | None:
+    """What tells a model folder from another one that was put in its place; None for a name on the hub.
+
+    It is the SHA-256 over the folder's config and, for each file of weights, its name, size and last megabyte. These
+    differ in any two models that were trained differently. Raises MadrlError for a folder that holds no model.
+    """
+    folder = Path(model)
+    if not folder.is_dir():
+        if folder.is_absolute() or model.startswith("."):
+            raise MadrlError(f"model {model} does not exist: name a folder, or a model on the Hugging Face hub")
+        return None
+    config, weights = folder / "config.json", sorted(folder.glob(WEIGHTS))
+    if not config.exists() or not weights:
+        raise MadrlError(f"model {model} is no Hugging Face model: it has no config.json or no {WEIGHTS}")
+    digest = hashlib.sha256(config.read_bytes())
+    for path in weights:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            file.seek(max(0, size - TAIL_BYTES))
+            digest.update(f"{path.name} {size} ".encode() + file.read())
+    return digest.hexdigest()
 
 
 def trained_model(run: RunFolder, config: Any) -> Path:
-    """The folder of the model that the last checkpoint holds; of a LoRA run ``huggingface_merged`` beside veRL's own,
-    W + (alpha / r) B A in each adapted layer (PEFT's ``merge_and_unload``), written at the first call.
+    """The folder of the model that the last checkpoint holds.
 
-    ``config`` is the run's resolved config. Raises MadrlError when there is no checkpoint, no model in it, or one that
-    the config does not describe.
+    For a LoRA run it is ``huggingface_merged`` beside veRL's own folder, with W + (alpha / r) B A in each adapted layer
+    (PEFT's ``merge_and_unload``). The first call writes it. ``config`` is the run's resolved config.
+
+    Raises MadrlError when there is no checkpoint, no model in it, or one that the config does not describe.
     """
     step = run.checkpoint_step()
     if step == 0:
@@ -80,18 +106,3 @@ def _lora(settings: Any) -> Any:
     assert isinstance(plain, dict)
     modules: dict[str, Any] = {k: plain.get(k) for k in ("target_modules", "target_parameters", "exclude_modules")}
     return LoraConfig(task_type=TaskType.CAUSAL_LM, r=plain["lora_rank"], lora_alpha=plain["lora_alpha"], **modules)
-
-
-def main() -> None:
-    """Print the path, for scripts."""
-    from omegaconf import OmegaConf
-
-    run = RunFolder(Path(sys.argv[1]).absolute())
-    try:
-        print(trained_model(run, OmegaConf.load(run.config)))
-    except MadrlError as error:
-        sys.exit(f"madrl: error: {error}")
-
-
-if __name__ == "__main__":
-    main()

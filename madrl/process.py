@@ -1,6 +1,11 @@
-"""Running veRL's entry points as they are: a child process with its output in a log, ended cleanly whatever happens."""
+"""Child processes: veRL's entry points with their output in a log, ended cleanly whatever happens; the environment that
+they need; and the signals that tell a process to stop, noted in place of their effect or passed on when a parent dies.
+
+Nothing here imports veRL, Ray or vLLM, so that everything which starts them can import it.
+"""
 
 import contextlib
+import ctypes
 import os
 import re
 import signal
@@ -9,13 +14,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import psutil
 
 from madrl.errors import MadrlError
 from madrl.files import waited_for
-from madrl.signals import told_to_stop
 
 CPU_ENVIRONMENT = {
     # veRL's plug-in variables: our platform, for a trainer that was written for "cuda".
@@ -30,7 +35,7 @@ CPU_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
-"""What veRL needs in its environment on a CPU. Never set on a GPU host."""
+"""The variables that veRL needs on a CPU. They must not be set on a host with GPUs."""
 
 WORKER_ENVIRONMENT = {
     # vLLM reports what it runs to its makers otherwise.
@@ -39,7 +44,7 @@ WORKER_ENVIRONMENT = {
     # transfer_queue asks for 8 and, where there are fewer, says at every request that it takes what there is.
     "TQ_NUM_THREADS": str(min(8, psutil.cpu_count(logical=False) or 1)),
 }
-"""What every process of ours that loads vLLM or transfer_queue needs, on every node of a cluster."""
+"""The variables of every process that loads vLLM or transfer_queue, on every node of a cluster."""
 
 COMMON_ENVIRONMENT = {
     **WORKER_ENVIRONMENT,
@@ -55,26 +60,33 @@ COMMON_ENVIRONMENT = {
 }
 
 OWN_RAY_LOCK = Path(f"/tmp/madrl-own-ray-{os.getuid()}.lock")
-"""Held by a training with a Ray of its own, and by whatever else takes all GPUs of this machine. Beside veRL's sockets,
-which are in /tmp whatever TMPDIR says."""
+"""A lock that a training with a Ray of its own holds, and whatever else takes all GPUs of this machine. It lies beside
+veRL's sockets, which are in /tmp whatever TMPDIR says."""
 
 POLL_S = 0.5
-PATIENCE_S = 20
 LOG_TAIL_LINES = 25
+
+PATIENCE_S = 30.0
+"""How long a child that was told to stop may take to end before it is killed."""
+
+VERL_PATIENCE_S = 20.0
+"""The same for veRL, which ends within the patience of whoever started the process that runs it."""
+
+_PR_SET_PDEATHSIG = 1
 
 EXCEPTION = re.compile(r"\b\w*(?:Error|Exception)\b")
 OWN_ERROR = f"{MadrlError.__module__}.{MadrlError.__qualname__}: "
-"""How a traceback ends that one of our plug-ins in the trainer meant for the user."""
+"""The beginning of a traceback's last line when one of our plug-ins in the trainer raised it for the user."""
 RAY_PREFIX = re.compile(r"^(?:\x1b\[\d*m)*\([\w:.]+ pid=\d+[^)]*\)(?:\x1b\[\d*m)*")
 
 
 @contextlib.contextmanager
-def all_gpus(waiting: str) -> Iterator[None]:
-    """Wait until no training, warm start or holdout of this user takes the GPUs of this machine, and take them; the
-    message ``waiting`` is printed once, before the wait."""
-    with waited_for(
-        OWN_RAY_LOCK, waiting=lambda: print(f"{waiting} of this machine, which others take now", flush=True)
-    ):
+def all_gpus(notice: str) -> Iterator[None]:
+    """Wait until no training, warm start or holdout of this user takes the GPUs of this machine, and take them.
+
+    The message ``notice`` is printed once, before the wait.
+    """
+    with waited_for(OWN_RAY_LOCK, waiting=lambda: print(notice, flush=True)):
         yield
 
 
@@ -98,9 +110,12 @@ def run_logged(
 ) -> None:
     """Run ``command`` to its end with its output appended to ``log``; ``on_poll`` is called twice a second.
 
-    The child inherits open file descriptors that are marked inheritable, and leads a process group that is ended with
-    it. Raises MadrlError when it exits with anything but 0: the one that ended it, or one with its last error, after
-    printing the end of the log on stderr.
+    The child inherits open file descriptors that are marked inheritable. It leads a process group, which is ended with
+    it.
+
+    Raises MadrlError when the child exits with anything but 0. It is the MadrlError that ended the child, if there was
+    one. Otherwise it names the last error in the log, whose end is printed on stderr first. Raises SystemExit when this
+    process was told to stop by SIGTERM.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     variables = os.environ | COMMON_ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {}) | dict(environment)
@@ -133,17 +148,17 @@ def run_logged(
 
 
 def last_error(lines: Sequence[str]) -> str | None:
-    """The last line that names an exception, without Ray's colours and the name of the actor; None without one."""
+    """The last line that names an exception, without Ray's colours and actor name; None when no line does."""
     found = next((line for line in reversed(lines) if EXCEPTION.search(line)), None)
     return None if found is None else RAY_PREFIX.sub("", found).strip()
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """End the child, should it still run, politely first so that Ray cleans up; then whatever is left of its group."""
+    """End the child if it still runs, first by SIGINT so that Ray cleans up, and then what is left of its group."""
     if child.poll() is None:
         _signal_group(child, signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(PATIENCE_S)
+            child.wait(VERL_PATIENCE_S)
     _signal_group(child, signal.SIGKILL)
     child.wait()
 
@@ -151,3 +166,37 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
 def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, number)
+
+
+@contextlib.contextmanager
+def told_to_stop(*numbers: signal.Signals) -> Iterator[list[signal.Signals]]:
+    """Yields a list that gains each of these signals as it comes. It works in the main thread only."""
+    told: list[signal.Signals] = []
+
+    def tell(number: int, frame: FrameType | None) -> None:
+        told.append(signal.Signals(number))
+
+    before = {number: signal.signal(number, tell) for number in numbers}
+    try:
+        yield told
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def end_with_parent(by: signal.Signals = signal.SIGTERM) -> Callable[[], None]:
+    """A ``preexec_fn`` for Popen: the child gets the signal ``by`` when this process dies, however it dies (Linux).
+
+    A child whose parent was dead before it asked for that ends at once.
+    """
+    parent = os.getpid()
+    libc: Any = ctypes.CDLL(None, use_errno=True)
+
+    def ask() -> None:
+        if by != signal.SIGKILL:
+            signal.signal(by, signal.SIG_DFL)  # our handler would only note it, and the exec forgets the handler
+        libc.prctl(_PR_SET_PDEATHSIG, by, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask

@@ -1,18 +1,15 @@
 """The model of a checkpoint, as vLLM and transformers load it."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from omegaconf import OmegaConf
 
 from madrl.errors import MadrlError
 from madrl.miniature.model import build_model, build_tokenizer
 from madrl.run_folder import RunFolder
-from madrl.sampling.trained_model import trained_model
+from madrl.sampling.model_folder import trained_model
 from madrl.trainer.compose import compose
 
 STEP = 4
@@ -84,14 +81,3 @@ def test_adapters_that_the_config_does_not_describe_are_an_error_and_leave_nothi
 def test_a_checkpoint_without_weights_is_an_error(run: RunFolder) -> None:
     with pytest.raises(MadrlError, match=r"holds no \*.safetensors: train with hf_model in"):
         trained_model(run, settings())
-
-
-def test_scripts_get_the_path_or_one_clear_line(run: RunFolder) -> None:
-    OmegaConf.save(settings(), run.config)
-    command = [sys.executable, "-m", "madrl.sampling.trained_model", str(run.root)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("madrl: error: ")
-    (run.model(STEP) / "model.safetensors").touch()
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{run.model(STEP)}\n"
