@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
@@ -239,8 +238,8 @@ def _evaluate_options(parser: argparse.ArgumentParser) -> None:
 def _evaluate(args: argparse.Namespace) -> None:
     from rich.console import Console
 
-    from madrl.evaluation.report import report_file, report_run
-    from madrl.evaluation.tables import category_table, divergence_table, evaluation_table, per_prompt_table
+    from madrl.report.evaluate import report_file, report_run
+    from madrl.report.table import console
     from madrl.targets import resolve_target
 
     if Path(args.run).is_dir():
@@ -256,9 +255,9 @@ def _evaluate(args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps(report.evaluation | {"files": [str(path) for path in report.files]}, allow_nan=False))
         return
-    console = Console()
-    for table in (evaluation_table, per_prompt_table, divergence_table, category_table):
-        console.print(table(report.evaluation))
+    print(report.title)
+    for table in report.tables:
+        Console().print(console(table))
     for path in report.files:
         print(path)
 
@@ -277,11 +276,10 @@ def _report_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(args: argparse.Namespace) -> None:
-    from rich.progress import Progress
-
+    from madrl.progress import progress
     from madrl.report.build import parse_baseline, report_study
-    from madrl.report.cells import is_run, run_roots
     from madrl.report.run_page import report_run_page
+    from madrl.report.study import is_run, run_roots
 
     output = Path(args.output)
     if len(args.runs) == 1 and is_run(Path(args.runs[0])):
@@ -290,9 +288,7 @@ def _report(args: argparse.Namespace) -> None:
         written = report_run_page(args.runs[0], output)
     else:
         baselines = [parse_baseline(value) for value in args.baseline]
-        with Progress(transient=True) as progress:
-            task = progress.add_task("scoring the runs", total=len(run_roots(args.runs)))
-            advance = partial(progress.advance, task)
+        with progress("scoring the runs", len(run_roots(args.runs))) as advance:
             written = report_study(args.runs, output, baselines, args.compare == "paper", advance)
     for path in written:
         print(path)

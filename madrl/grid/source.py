@@ -30,7 +30,7 @@ ONLY_WATCHING = frozenset(
         "madrl.alarms",
         "madrl.errors",
         "madrl.evaluation.metrics",
-        "madrl.evaluation.score",
+        "madrl.evaluation.dumps",
         "madrl.files",
         "madrl.sampling.journal",
         "madrl.progress",
