@@ -4,6 +4,7 @@ The host sends requests over a socket and reads replies (the structs of native/r
 their replies, so that the runner never waits for the host between two tests.
 """
 
+import math
 import os
 import select
 import socket
@@ -33,6 +34,10 @@ GRACE_S = 60.0
 """How much longer than its limits a reply may take: the machine may be loaded, or have much memory to give back."""
 
 
+PATIENCE = 5.0
+"""How many times its wall limit a program may take when it waits for a core most of the time."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """The limits of one program. A compiler is a program too."""
@@ -51,6 +56,13 @@ class Limits:
     file_mb: int = 256
     bounded_address_space: bool = True
     """Whether RLIMIT_AS is set where there is no memory cgroup. A runtime that reserves much cannot have it."""
+
+    @classmethod
+    def of(cls, cpu_s: float, memory_mb: int, at_most_s: float = math.inf) -> "Limits":
+        """The limits that go with a CPU limit: a wall limit, which a program that sleeps meets, and the patience, both
+        ``at_most_s``, but a second at least."""
+        wall_s = 3 * cpu_s + 2
+        return cls(cpu_s, max(1.0, min(wall_s, at_most_s)), max(1.0, min(PATIENCE * wall_s, at_most_s)), memory_mb)
 
 
 class RunOutcome(NamedTuple):

@@ -4,18 +4,11 @@ framework."""
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from sandbox.box import Limits
+
 CompileStatus = Literal["ok", "error", "time_limit", "memory_limit"]
 
-COMPILE_CPU_S = 10.0
-COMPILE_MEMORY_MB = 2048
-
-PATIENCE = 5.0
-"""How many times its wall limit a program may take when it waits for a core most of the time."""
-
-
-def wall_limit_s(cpu_s: float) -> float:
-    """The wall limit that goes with a CPU limit. A program that sleeps meets it."""
-    return 3 * cpu_s + 2
+COMPILE_LIMITS = Limits.of(cpu_s=10.0, memory_mb=2048)
 
 
 class TestCase(NamedTuple):
@@ -34,8 +27,7 @@ class CompileJob:
     source_name: str
     folder: str
     """The artifact folder, which appears under this name when the compilation succeeds."""
-    cpu_s: float
-    memory_mb: int
+    limits: Limits
 
 
 @dataclass(frozen=True)
@@ -60,11 +52,7 @@ class RunJob:
     folder: str
     entry: str
     tests: list[TestCase]
-    cpu_s: float
-    wall_s: float
-    """Wall limit. box.Limits explains it, and ``patience_s``."""
-    patience_s: float
-    memory_mb: int
+    limits: Limits
     mode: str = "tokens"
     abs_tol: float = 0.0
     rel_tol: float = 0.0

@@ -21,12 +21,11 @@ from sandbox.api import (
     RunCodeResponse,
     TestReport,
 )
+from sandbox.box import Limits
 from sandbox.cache import ArtifactCache
 from sandbox.errors import LanguageNotServedError
 from sandbox.jobs import (
-    COMPILE_CPU_S,
-    COMPILE_MEMORY_MB,
-    PATIENCE,
+    COMPILE_LIMITS,
     Answer,
     Compiled,
     CompileJob,
@@ -34,7 +33,6 @@ from sandbox.jobs import (
     Ran,
     RunJob,
     TestCase,
-    wall_limit_s,
 )
 from sandbox.languages import language_of
 from sandbox.metrics import Metrics
@@ -100,17 +98,12 @@ class JudgeService:
                 folder=str(folder),
                 entry=entry,
                 tests=tests,
-                cpu_s=request.time_limit_s,
-                wall_s=wall_limit_s(request.time_limit_s),
-                patience_s=PATIENCE * wall_limit_s(request.time_limit_s),
-                memory_mb=request.memory_limit_mb,
-                mode=request.checker.mode,
-                abs_tol=request.checker.abs_tol,
-                rel_tol=request.checker.rel_tol,
+                limits=Limits.of(request.time_limit_s, request.memory_limit_mb),
                 stop_on_first_failure=request.stop_on_first_failure,
+                **request.checker.model_dump(),
             )
 
-        await self._compile_and_run(asked, _bytes(request.code), COMPILE_CPU_S, job, None)
+        await self._compile_and_run(asked, _bytes(request.code), COMPILE_LIMITS, job, None)
         response = _judge_response(asked, len(tests), self.toolchains[asked.language].version)
         self._count(asked, response.verdict)
         return response, asked
@@ -131,17 +124,14 @@ class JudgeService:
                 folder=str(folder),
                 entry=entry,
                 tests=[TestCase(_bytes(request.stdin or ""), b"")],
-                cpu_s=request.run_timeout,
-                wall_s=max(1.0, min(wall_limit_s(request.run_timeout), patience_s)),
-                patience_s=max(1.0, min(PATIENCE * wall_limit_s(request.run_timeout), patience_s)),
-                memory_mb=memory_mb,
+                limits=Limits.of(request.run_timeout, memory_mb, patience_s),
                 keep_output=True,
                 files=files,
                 fetch=[_inside(path) for path in request.fetch_files],
             )
 
-        compile_cpu_s = min(request.compile_timeout, COMPILE_CPU_S)
-        await self._compile_and_run(asked, _bytes(request.code), compile_cpu_s, job, RUN_CODE_QUEUE_S)
+        limits = Limits.of(min(request.compile_timeout, COMPILE_LIMITS.cpu_s), COMPILE_LIMITS.memory_mb)
+        await self._compile_and_run(asked, _bytes(request.code), limits, job, RUN_CODE_QUEUE_S)
         response = _run_code_response(asked)
         verdict = asked.ran.tests[0].verdict if isinstance(asked.ran, Ran) else ("CE" if asked.ran is None else "IE")
         self._count(asked, "IE" if response.status == "SandboxError" else verdict)
@@ -151,7 +141,7 @@ class JudgeService:
         self,
         asked: Asked,
         code: bytes,
-        compile_cpu_s: float,
+        limits: Limits,
         job: Callable[[Path, str], RunJob],
         patience_s: float | None,
     ) -> None:
@@ -161,7 +151,7 @@ class JudgeService:
             asked.compiled = Compiled("error", None, None, b"", b"the source is larger than 1 MiB", 0, 0)
             return
         toolchain = self.toolchains[asked.language]
-        parts = [toolchain.fingerprint.encode(), str(compile_cpu_s).encode(), code]
+        parts = [toolchain.fingerprint.encode(), str(limits.cpu_s).encode(), code]
         key = hashlib.sha256(b"\0".join(parts)).hexdigest()
         while asked.compiled is None:
             with self.cache.use(key) as entry:
@@ -170,9 +160,7 @@ class JudgeService:
                     with self.cache.compiling(key, entry):
                         async with self._slot(asked, patience_s) as worker:
                             name = toolchain.source_name(code.decode("utf-8", "surrogatepass"))
-                            compilation = CompileJob(
-                                asked.language, code, name, str(entry.folder), compile_cpu_s, COMPILE_MEMORY_MB
-                            )
+                            compilation = CompileJob(asked.language, code, name, str(entry.folder), limits)
                             asked.compiled = await worker.do(compilation)
                             if isinstance(asked.compiled, Compiled):
                                 self.cache.fill(key, entry, asked.compiled)

@@ -19,7 +19,6 @@ from sandbox.box import Box, Limits, RunOutcome, Slot
 from sandbox.checkers import compare
 from sandbox.errors import BoxLostError, SandboxError
 from sandbox.jobs import (
-    PATIENCE,
     Answer,
     Canary,
     Compiled,
@@ -31,9 +30,8 @@ from sandbox.jobs import (
     RunJob,
     TestCase,
     TestResult,
-    wall_limit_s,
 )
-from sandbox.languages import CANARIES, CANARY_INPUT, CANARY_OUTPUT, OUTPUT, SOURCES, Toolchain
+from sandbox.languages import CANARIES, CANARY_INPUT, CANARY_OUTPUT, OUTPUT, SOURCES, Toolchain, filled_in
 
 ARTIFACT_BYTES = 64 << 20
 COMPILER_OUTPUT_BYTES = 64 << 10
@@ -80,8 +78,7 @@ class Judge:
     def _compile_once(self, job: CompileJob) -> Compiled:
         toolchain = self.toolchains[job.language]
         command = [part.replace("{source}", job.source_name) for part in toolchain.compile_command]
-        wall_s = wall_limit_s(job.cpu_s)
-        limits = Limits(job.cpu_s, wall_s, PATIENCE * wall_s, job.memory_mb, output_bytes=4 << 20)
+        limits = replace(job.limits, output_bytes=4 << 20)
         script = ["/bin/sh", "-c", f'mkdir -p {OUTPUT} && cd {SOURCES} && exec "$@"', "sh", *command]
         before = self._memory_events()
         with Box(self.slot, toolchain.compile_view, limits, script) as box:
@@ -167,7 +164,7 @@ class Judge:
         processes of their own.
         """
         toolchain = self.toolchains[job.language]
-        command = toolchain.loop_argv(job.entry, job.memory_mb)
+        command = filled_in(toolchain.loop_command, job.entry, job.limits.memory_mb)
         results: list[TestResult] = []
         if command is None or len(job.tests) < LOOP_TESTS or job.keep_output or job.files or job.fetch:
             return results
@@ -187,7 +184,7 @@ class Judge:
         self._killed_for_memory = False
         tests = job.tests[first:]
         try:
-            with self._box(job, toolchain.run_argv(job.entry, job.memory_mb)) as box:
+            with self._box(job, filled_in(toolchain.run_command, job.entry, job.limits.memory_mb)) as box:
                 for path, content in job.files.items():
                     box.put(path, content)
                 for test, outcome in zip(tests, box.run([test.stdin for test in tests]), strict=True):
@@ -213,13 +210,8 @@ class Judge:
     def _box(self, job: RunJob, command: list[str] | None) -> Box:
         """A sandbox for the job's program."""
         toolchain = self.toolchains[job.language]
-        limits = Limits(
-            job.cpu_s,
-            job.wall_s,
-            job.patience_s,
-            job.memory_mb + toolchain.memory_overhead_mb,
-            bounded_address_space=toolchain.bounded_address_space,
-        )
+        memory_mb = job.limits.memory_mb + toolchain.memory_overhead_mb
+        limits = replace(job.limits, memory_mb=memory_mb, bounded_address_space=toolchain.bounded_address_space)
         view = replace(toolchain.run_view, binds=(*toolchain.run_view.binds, (job.folder, "/box")))
         return Box(self.slot, view, limits, command)
 
@@ -276,12 +268,12 @@ class Judge:
             source = CANARIES[language]
             name = self.toolchains[language].source_name(source)
             folder = f"{scratch}/box"
-            compiled = self._compile_once(CompileJob(language, source.encode(), name, folder, CANARY_LIMIT_S, 1024))
+            limits = Limits.of(CANARY_LIMIT_S, 1024)
+            compiled = self._compile_once(CompileJob(language, source.encode(), name, folder, limits))
             if compiled.entry is None:
                 raise SandboxError(f"cannot compile: {compiled.stderr.decode(errors='replace').strip()[-300:]}")
             tests = [TestCase(CANARY_INPUT.encode(), CANARY_OUTPUT.encode())] * LOOP_TESTS
-            wall_s = wall_limit_s(CANARY_LIMIT_S)
-            job = RunJob(language, folder, compiled.entry, tests, CANARY_LIMIT_S, wall_s, PATIENCE * wall_s, 256)
+            job = RunJob(language, folder, compiled.entry, tests, replace(limits, memory_mb=256))
             result = next(self._run_from(job, 0, {}))
             if result.verdict != "AC":
                 raise SandboxError(f"{result.verdict} instead of AC: {result.message.strip()[-300:]}")

@@ -58,16 +58,9 @@ class Toolchain:
             return main_class(files)
         return next(name for name in files if name.startswith("main"))
 
-    def run_argv(self, entry: str, memory_mb: int) -> list[str] | None:
-        """The program's argument vector. None stands for the Python zygote."""
-        return _filled_in(self.run_command, entry, memory_mb)
 
-    def loop_argv(self, entry: str, memory_mb: int) -> list[str] | None:
-        """The argument vector of the process that takes every test. None when there is no such process."""
-        return _filled_in(self.loop_command, entry, memory_mb)
-
-
-def _filled_in(command: tuple[str, ...] | None, entry: str, memory_mb: int) -> list[str] | None:
+def filled_in(command: tuple[str, ...] | None, entry: str, memory_mb: int) -> list[str] | None:
+    """The argument vector of a Toolchain's ``run_command`` or ``loop_command``; None where that is None."""
     return None if command is None else [part.format(memory_mb=memory_mb, entry=entry) for part in command]
 
 
@@ -243,9 +236,8 @@ def java(state: Path) -> Toolchain:
         )
 
     classes = built(state, "java", (version, *javac, *options), archive)
-    binds = [(str(path), str(path)) for path in Path("/etc").glob("java-*") if path.is_dir()]
-    if home.is_relative_to("/usr/local") or not home.is_relative_to("/usr"):
-        binds.append((str(home), str(home)))
+    configured = [(str(path), str(path)) for path in Path("/etc").glob("java-*") if path.is_dir()]
+    binds = (*configured, *_outside_system(home))
     return Toolchain(
         name="java",
         version=version,
@@ -256,7 +248,7 @@ def java(state: Path) -> Toolchain:
         run_command=(*jvm, "-Xss64m", "-Xmx{memory_mb}m", "-cp", "/box", "{entry}"),
         memory_overhead_mb=256,
         compile_view=View(binds=(*binds, (str(classes), "/sandbox/cds"))),
-        run_view=View(binds=tuple(binds)),
+        run_view=View(binds=binds),
         out_of_memory="java.lang.OutOfMemoryError",
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from sandbox.box import GRACE_S, Slot
-from sandbox.jobs import COMPILE_CPU_S, PATIENCE, Answer, Failed, Job, RunJob, wall_limit_s
+from sandbox.jobs import COMPILE_LIMITS, Answer, Failed, Job, RunJob
 from sandbox.languages import Toolchain
 from sandbox.worker import HEADER, pack
 
@@ -84,7 +84,7 @@ class Worker:
 def _patience_s(job: Job) -> float:
     """How long to wait for a worker: longer than one that keeps its own limits takes, even when sandboxes are lost and
     canaries run."""
-    walls = job.patience_s * len(job.tests) if isinstance(job, RunJob) else PATIENCE * wall_limit_s(COMPILE_CPU_S)
+    walls = job.limits.patience_s * len(job.tests) if isinstance(job, RunJob) else COMPILE_LIMITS.patience_s
     return 2 * (walls + GRACE_S) + 1800
 
 
