@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import dataclasses
 import logging
 import os
 import signal
@@ -14,7 +15,6 @@ from pathlib import Path
 import uvicorn
 
 from sandbox import cgroups, state
-from sandbox.backends import BACKENDS
 from sandbox.box import Slot
 from sandbox.cache import ArtifactCache
 from sandbox.errors import SandboxError, ToolchainMissingError
@@ -51,33 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parse(arguments: Sequence[str] | None) -> ServiceSettings:
     """The settings from the command line."""
-    default = ServiceSettings()
     parser = argparse.ArgumentParser(
         prog="madrl-sandbox", description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    parser.add_argument("--host", default=default.host, help="address to listen on; there is no authentication")
-    parser.add_argument("--port", type=int, default=default.port)
-    parser.add_argument("--slots", type=int, default=default.slots, help="programs that run at the same time")
-    parser.add_argument("--queue-size", type=int, default=default.queue_size, help="requests that may wait for a slot")
-    parser.add_argument("--backend", choices=sorted(BACKENDS), default=default.backend)
-    parser.add_argument(
-        "--require", choices=list(Protection), type=Protection, default=default.require,
-        help="refuse to start below this level of protection",
-    )  # fmt: skip
-    parser.add_argument(
-        "--no-cgroups", dest="cgroups", action="store_false", help="use the portable fallback even where cgroups work"
-    )
-    parser.add_argument(
-        "--java-loop", action="store_true",
-        help="take all tests of a Java program in one JVM for as long as they are accepted: many times faster, and more"
-        " lenient on time, as that JVM is warm",
-    )  # fmt: skip
-    parser.add_argument("--state-dir", type=Path, default=state.default_state_folder(), help="kept between runs")
-    parser.add_argument("--cache-mb", type=int, default=default.cache_mb, help="disk space for compiled programs")
-    parser.add_argument("--max-body-mb", type=int, default=default.max_body_mb, help="largest request")
-    parser.add_argument(
-        "--drain-s", type=float, default=default.drain_s, help="after SIGTERM, time for running requests"
-    )
+    for setting in dataclasses.fields(ServiceSettings):
+        parser.add_argument(f"--{setting.name.replace('_', '-')}", default=setting.default, **setting.metadata)
+    parser.set_defaults(state_dir=state.default_state_folder())
     values = parser.parse_args(arguments)
     if not 1 <= values.slots <= MAX_SLOTS:
         parser.error(f"--slots {values.slots}: 1 to {MAX_SLOTS}")
@@ -97,8 +76,7 @@ async def serve(settings: ServiceSettings) -> None:
         if groups:
             stack.callback(groups.remove)
         native = state.native_tools(folder)
-        run_folder = state.ScratchFolder(folder)
-        stack.callback(run_folder.remove)
+        run_folder = stack.enter_context(state.scratch_folder(folder))
         toolchains, missing = find_toolchains(folder, settings.java_loop)
         workers = []
         for index in range(settings.slots):
@@ -108,7 +86,7 @@ async def serve(settings: ServiceSettings) -> None:
                 uid=UID_BASE + index if os.geteuid() == 0 else 0,
                 group=groups.add_slot() if groups else None,
                 nice=0 if groups else 10,
-                scratch=str(run_folder.path),
+                scratch=str(run_folder),
             )
             workers.append(Worker(slot, toolchains))
             stack.push_async_callback(workers[-1].stop)
@@ -119,7 +97,7 @@ async def serve(settings: ServiceSettings) -> None:
             print(f"sandbox: {language}: not served: {problem}", file=sys.stderr)
         if len(missing) == len(LANGUAGES):
             raise SandboxError("no language works here")
-        cache = ArtifactCache(run_folder.path, settings.cache_mb << 20)
+        cache = ArtifactCache(run_folder, settings.cache_mb << 20)
         service = JudgeService(pool, cache, missing, Metrics())
         await _run_server(ServiceState(service, settings, protection, reason), settings, listener)
 

@@ -1,30 +1,10 @@
 """The requests and answers of the service over HTTP: the native route ``/judge`` and SandboxFusion's ``/run_code``."""
 
-from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-
-class JudgeVerdict(StrEnum):
-    """The verdict on a program, in the two or three letters that are customary among judges."""
-
-    AC = "AC"
-    """Accepted: every test's output matches."""
-    WA = "WA"
-    """Wrong answer."""
-    TLE = "TLE"
-    """Time limit exceeded: CPU time, or the wall limit of a program that sleeps."""
-    MLE = "MLE"
-    """Memory limit exceeded: resident memory, or more files than a program needs."""
-    RE = "RE"
-    """Runtime error: a signal or an exit status other than 0."""
-    CE = "CE"
-    """Compile error, compiler limits included."""
-    OLE = "OLE"
-    """Output limit exceeded, on either stream."""
-    IE = "IE"
-    """Internal error: ours, never the program's. Nothing is known about the program."""
+from sandbox.jobs import CompileStatus, JudgeVerdict, TestReport
 
 
 class _Request(BaseModel):
@@ -61,7 +41,7 @@ class JudgeRequest(_Request):
 class CompileReport(BaseModel):
     """The result of the compilation."""
 
-    status: Literal["ok", "error", "time_limit", "memory_limit"]
+    status: CompileStatus
     exit_code: int | None
     stdout: str
     stderr: str
@@ -69,21 +49,6 @@ class CompileReport(BaseModel):
     wall_s: float
     cached: bool
     """True when the result comes from the compile cache. The times are those of the compilation that filled it."""
-
-
-class TestReport(BaseModel):
-    """The result of one test."""
-
-    verdict: JudgeVerdict
-    cpu_s: float
-    """CPU time of all the program's processes."""
-    wall_s: float
-    rss_kb: int
-    """Peak resident memory of the main process. Under --java-loop: the shared process's memory when the test ends."""
-    exit_code: int | None
-    """None when a signal ended the program."""
-    signal: int | None
-    message: str = ""
 
 
 class JudgeResponse(BaseModel):

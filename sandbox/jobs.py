@@ -2,6 +2,7 @@
 framework."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from sandbox.box import Limits
@@ -9,6 +10,27 @@ from sandbox.box import Limits
 CompileStatus = Literal["ok", "error", "time_limit", "memory_limit"]
 
 COMPILE_LIMITS = Limits.of(cpu_s=10.0, memory_mb=2048)
+
+
+class JudgeVerdict(StrEnum):
+    """The verdict on a program, in the two or three letters that are customary among judges."""
+
+    AC = "AC"
+    """Accepted: every test's output matches."""
+    WA = "WA"
+    """Wrong answer."""
+    TLE = "TLE"
+    """Time limit exceeded: CPU time, or the wall limit of a program that sleeps."""
+    MLE = "MLE"
+    """Memory limit exceeded: resident memory, or more files than a program needs."""
+    RE = "RE"
+    """Runtime error: a signal or an exit status other than 0."""
+    CE = "CE"
+    """Compile error, compiler limits included."""
+    OLE = "OLE"
+    """Output limit exceeded, on either stream."""
+    IE = "IE"
+    """Internal error: ours, never the program's. Nothing is known about the program."""
 
 
 class TestCase(NamedTuple):
@@ -66,16 +88,25 @@ class RunJob:
 
 
 @dataclass(frozen=True)
-class TestResult:
-    """How one test ended; ``verdict`` is one of api.JudgeVerdict."""
+class TestReport:
+    """The result of one test."""
 
-    verdict: str
+    verdict: JudgeVerdict
     cpu_s: float
+    """CPU time of all the program's processes."""
     wall_s: float
     rss_kb: int
+    """Peak resident memory of the main process. Under --java-loop: the shared process's memory when the test ends."""
     exit_code: int | None
+    """None when a signal ended the program."""
     signal: int | None
     message: str = ""
+
+
+@dataclass(frozen=True)
+class TestResult(TestReport):
+    """The result of one test, with what the program printed where ``keep_output`` asks for it."""
+
     stdout: bytes = b""
     stderr: bytes = b""
 

@@ -16,10 +16,8 @@ from sandbox.api import (
     CompileReport,
     JudgeRequest,
     JudgeResponse,
-    JudgeVerdict,
     RunCodeRequest,
     RunCodeResponse,
-    TestReport,
 )
 from sandbox.box import Limits
 from sandbox.cache import ArtifactCache
@@ -30,6 +28,7 @@ from sandbox.jobs import (
     Compiled,
     CompileJob,
     Failed,
+    JudgeVerdict,
     Ran,
     RunJob,
     TestCase,
@@ -46,12 +45,9 @@ CLIENT_SPARE_S = 9.0
 RUN_CODE_QUEUE_S = 8.0
 
 
-class UnknownLanguageError(Exception):
-    """The request names a language that this service does not know."""
-
-
-class BadFilesError(Exception):
-    """The request's files cannot be put into the working directory."""
+class BadRequestError(Exception):
+    """The request names a language that this service does not know, or files that cannot be put into the working
+    directory."""
 
 
 @dataclass
@@ -77,18 +73,16 @@ class JudgeService:
         self.metrics = metrics
 
     def language(self, name: str) -> str:
-        """The canonical name. Raises UnknownLanguageError, or LanguageNotServedError where it has no toolchain."""
+        """The canonical name. Raises BadRequestError, or LanguageNotServedError where it has no toolchain."""
         language = language_of(name)
         if language is None:
-            raise UnknownLanguageError(
-                f"unknown language {name!r}: use one of {sorted({*self.toolchains, *self.missing})}"
-            )
+            raise BadRequestError(f"unknown language {name!r}: use one of {sorted({*self.toolchains, *self.missing})}")
         if language in self.missing:
             raise LanguageNotServedError(f"{language} is not served here: {self.missing[language]}")
         return language
 
     async def judge(self, request: JudgeRequest) -> tuple[JudgeResponse, Asked]:
-        """The verdict. Raises UnknownLanguageError, LanguageNotServedError, SandboxError, OverloadedError."""
+        """The verdict. Raises BadRequestError, LanguageNotServedError, SandboxError, OverloadedError."""
         asked = Asked(self.language(request.language))
         tests = [TestCase(_bytes(test.input), _bytes(test.output)) for test in request.tests]
 
@@ -109,7 +103,7 @@ class JudgeService:
         return response, asked
 
     async def run_code(self, request: RunCodeRequest) -> tuple[RunCodeResponse, Asked]:
-        """SandboxFusion's answer. Raises BadFilesError, and what ``judge`` raises."""
+        """SandboxFusion's answer. Raises what ``judge`` raises, BadRequestError also for its files."""
         started = time.monotonic()
         asked = Asked(self.language(request.language))
         files = {
@@ -220,7 +214,7 @@ def _judge_response(asked: Asked, total: int, toolchain: str) -> JudgeResponse:
         total=total,
         first_failed=failed,
         compile=report,
-        tests=[TestReport.model_validate(test, from_attributes=True) for test in tests],
+        tests=[*tests],
         toolchain=toolchain,
         message="" if failed is None else tests[failed].message,
     )
@@ -284,10 +278,10 @@ def _text(data: bytes) -> str:
 
 
 def _inside(path: str) -> str:
-    """The path, normalised. Raises BadFilesError when it leaves the working directory."""
+    """The path, normalised. Raises BadRequestError when it leaves the working directory."""
     parts = PurePosixPath(path)
     if parts.is_absolute() or ".." in parts.parts or not parts.parts or len(path.encode()) > 1000 or "\0" in path:
-        raise BadFilesError(f"file {path[:200]!r}: use a relative path inside the working directory")
+        raise BadRequestError(f"file {path[:200]!r}: use a relative path inside the working directory")
     return str(parts)
 
 
@@ -295,4 +289,4 @@ def _decoded(path: str, content: str) -> bytes:
     try:
         return base64.b64decode(content, validate=True)
     except binascii.Error as error:
-        raise BadFilesError(f"file {path[:200]!r} is not base64: {error}") from error
+        raise BadRequestError(f"file {path[:200]!r} is not base64: {error}") from error

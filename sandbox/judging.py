@@ -26,6 +26,7 @@ from sandbox.jobs import (
     CompileStatus,
     Failed,
     Job,
+    JudgeVerdict,
     Ran,
     RunJob,
     TestCase,
@@ -151,7 +152,7 @@ class Judge:
                 if not out_of_memory:
                     self._blame(job.language, error)
                 lost_before = False
-                verdict = "MLE" if out_of_memory else "RE"
+                verdict = JudgeVerdict.MLE if out_of_memory else JudgeVerdict.RE
                 results.append(TestResult(verdict, 0.0, 0.0, 0, None, 9, "the program took its sandbox down with it"))
                 if job.stop_on_first_failure:
                     break
@@ -241,7 +242,7 @@ class Judge:
                 failure = "MLE"
             message = outcome.stderr[-MESSAGE_BYTES:].decode(errors="replace")
         return TestResult(
-            verdict=failure or "AC",
+            verdict=JudgeVerdict(failure or "AC"),
             cpu_s=outcome.cpu_s,
             wall_s=outcome.wall_s,
             rss_kb=outcome.rss_kb,

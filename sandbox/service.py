@@ -7,6 +7,7 @@ import os
 import time
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -15,7 +16,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from sandbox.api import JudgeRequest, JudgeResponse, RunCodeRequest, RunCodeResponse
 from sandbox.errors import LanguageNotServedError, SandboxError
-from sandbox.judge_service import Asked, BadFilesError, JudgeService, UnknownLanguageError
+from sandbox.judge_service import Asked, BadRequestError, JudgeService
 from sandbox.languages import ALIASES
 from sandbox.pool import OverloadedError
 from sandbox.settings import Protection, ServiceSettings
@@ -84,17 +85,17 @@ class _TooLargeError(Exception):
     pass
 
 
+@dataclass
 class ServiceState:
     """The state that the routes share."""
 
-    def __init__(self, service: JudgeService, settings: ServiceSettings, protection: Protection, reason: str) -> None:
-        self.service = service
-        self.settings = settings
-        self.protection = protection
-        self.reason = reason
-        """Why the protection is not full. Empty when it is."""
-        self.draining = False
-        self.started = time.time()
+    service: JudgeService
+    settings: ServiceSettings
+    protection: Protection
+    reason: str
+    """Why the protection is not full. Empty when it is."""
+    draining: bool = False
+    started: float = field(default_factory=time.time)
 
 
 def build_app(state: ServiceState) -> FastAPI:
@@ -111,8 +112,7 @@ def build_app(state: ServiceState) -> FastAPI:
         status = 504 if route == "/run_code" else 429
         return JSONResponse({"detail": str(error)}, status, {"Retry-After": str(error.retry_after_s)})
 
-    @app.exception_handler(UnknownLanguageError)
-    @app.exception_handler(BadFilesError)
+    @app.exception_handler(BadRequestError)
     async def unprocessable(_: Request, error: Exception) -> JSONResponse:
         return JSONResponse({"detail": str(error)}, 422)
 

@@ -1,9 +1,13 @@
 """The service's settings, as its command line gives them."""
 
+import argparse
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
+
+from sandbox.backends import BACKENDS
 
 
 class Protection(StrEnum):
@@ -22,20 +26,39 @@ class Protection(StrEnum):
         return order.index(self) >= order.index(other)
 
 
+def _option(default: Any, help: str | None = None, **how: Any) -> Any:
+    """A setting with its default, and how its option on the command line is declared."""
+    return field(default=default, metadata={"type": type(default), "help": help, **how})
+
+
+def _switch(default: bool, help: str) -> Any:
+    return field(default=default, metadata={"action": argparse.BooleanOptionalAction, "help": help})
+
+
 @dataclass(frozen=True)
 class ServiceSettings:
-    """The settings of one service."""
+    """The settings of one service. Each is an option of the command line."""
 
-    host: str = "127.0.0.1"
-    port: int = 8080
-    slots: int = len(os.sched_getaffinity(0))
-    queue_size: int = 1024
-    backend: str = "bubblewrap"
-    require: Protection = Protection.PORTABLE
-    state_dir: Path | None = None
-    cgroups: bool = True
-    java_loop: bool = False
-    """Whether one JVM takes all tests of a Java program for as long as they are accepted (native/Loop.java)."""
-    cache_mb: int = 2048
-    drain_s: float = 60.0
-    max_body_mb: int = 256
+    host: str = _option("127.0.0.1", "address to listen on; there is no authentication")
+    port: int = _option(8080)
+    slots: int = _option(len(os.sched_getaffinity(0)), "programs that run at the same time")
+    queue_size: int = _option(1024, "requests that may wait for a slot")
+    backend: str = _option("bubblewrap", choices=sorted(BACKENDS))
+    require: Protection = field(
+        default=Protection.PORTABLE,
+        metadata={
+            "type": Protection,
+            "choices": list(Protection),
+            "help": "refuse to start below this level of protection",
+        },
+    )
+    cgroups: bool = _switch(True, "without them the portable fallback is used even where they work")
+    java_loop: bool = _switch(
+        False,
+        "take all tests of a Java program in one JVM for as long as they are accepted: many times faster, and more"
+        " lenient on time, as that JVM is warm",
+    )
+    state_dir: Path | None = field(default=None, metadata={"type": Path, "help": "kept between runs"})
+    cache_mb: int = _option(2048, "disk space for compiled programs")
+    max_body_mb: int = _option(256, "largest request")
+    drain_s: float = _option(60.0, "after SIGTERM, time for running requests")

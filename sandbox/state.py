@@ -94,31 +94,26 @@ def native_tools(state: Path) -> Path:
     return built(state, "native", inputs, build)
 
 
-class ScratchFolder:
+@contextmanager
+def scratch_folder(state: Path) -> Iterator[Path]:
     """A folder for the life of one service, with the artifacts of compiled programs. The folders that killed services
     have left are removed when the next one starts."""
-
-    def __init__(self, state: Path) -> None:
-        with _locked(state):
-            self._remove_stale(state)
-            self.path = Path(tempfile.mkdtemp(prefix="run-", dir=state))
-            self.path.chmod(0o755)
-            self._lock = (self.path / "lock").open("w")
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
-
-    @staticmethod
-    def _remove_stale(state: Path) -> None:
-        for folder in state.glob("run-*"):
+    with _locked(state):
+        for left in state.glob("run-*"):
             try:
-                with (folder / "lock").open("w") as lock:
+                with (left / "lock").open("w") as lock:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except FileNotFoundError:
                 pass
             except OSError:
                 continue
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def remove(self) -> None:
-        """Remove the folder at the end of the service."""
-        self._lock.close()
-        shutil.rmtree(self.path, ignore_errors=True)
+            shutil.rmtree(left, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix="run-", dir=state))
+        folder.chmod(0o755)
+        alive = (folder / "lock").open("w")
+        fcntl.flock(alive, fcntl.LOCK_EX)
+    try:
+        yield folder
+    finally:
+        alive.close()
+        shutil.rmtree(folder, ignore_errors=True)
