@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -17,7 +17,7 @@ from data_prep.splits import DroppedRow
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
 from madrl.grading.programs.program import URLS_VARIABLE, default_client, sandbox_urls
-from madrl.grading.verifiers import Verifier, load_verifier
+from madrl.grading.verifiers import load_verifier
 from madrl.progress import progress
 from madrl.rollout import Rollout, Verdict, Verification
 
@@ -63,7 +63,7 @@ def rejected_programs(candidates: Sequence[Candidate], verdicts: Path) -> dict[s
         return {}
     known = _known_verdicts(verdicts)
     with verdicts.open("a", encoding="utf-8") as file:
-        return asyncio.run(_Check(known, file).rejected(candidates))
+        return asyncio.run(_rejected(candidates, known, file))
 
 
 def _known_verdicts(path: Path) -> dict[str, str]:
@@ -79,13 +79,12 @@ def _known_verdicts(path: Path) -> dict[str, str]:
 def _in_turns(solutions: Sequence[Solution]) -> list[Solution]:
     """The first of each language, then the second of each, and so on: what one language lacks another may have."""
     seen: Counter[str] = Counter()
-    turn: list[int] = []
-    for solution in solutions:
-        turn.append(seen[solution.language])
-        seen[solution.language] += 1
     order = {"cpp": 0, "python": 1, "java": 2}  # the cheapest to judge first
-    ranked = sorted(range(len(solutions)), key=lambda i: (turn[i], order[solutions[i].language]))
-    return [solutions[i] for i in ranked]
+    ranks = []
+    for i, (language, _) in enumerate(solutions):
+        ranks.append((seen[language], order[language], i))
+        seen[language] += 1
+    return [solutions[i] for _, _, i in sorted(ranks)]
 
 
 def fenced(solution: Solution) -> str:
@@ -96,69 +95,59 @@ def fenced(solution: Solution) -> str:
     return f"{fence}{solution.language}\n{solution.code}\n{fence}\n"
 
 
-class _Check:
-    """One pass over the candidates."""
+async def _rejected(candidates: Sequence[Candidate], known: Mapping[str, str], file: TextIO) -> dict[str, DroppedRow]:
+    """What rejected_programs says, with the verdicts ``known``; new ones are appended to ``file``."""
+    verify, turns = load_verifier("code"), asyncio.Semaphore(AT_A_TIME)
+    drops: dict[str, DroppedRow] = {}
 
-    def __init__(self, known: dict[str, str], file: TextIO) -> None:
-        self.known = known
-        self.file = file
-        self.turns = asyncio.Semaphore(AT_A_TIME)
-        self.verify: Verifier = load_verifier("code")
-
-    async def rejected(self, candidates: Sequence[Candidate]) -> dict[str, DroppedRow]:
-        """Origin -> the dropped row; see rejected_programs."""
-        drops: dict[str, DroppedRow] = {}
-        with progress("grading reference solutions", len(candidates)) as advance:
-
-            async def check(candidate: Candidate) -> None:
-                async with self.turns:
-                    drop = await self._tried(candidate)
-                if drop is not None:
-                    drops[candidate.origin] = drop
-                advance(1)
-
-            if not await _sandbox_answers():
-                raise _no_sandbox()
-            checks = asyncio.gather(*map(check, candidates))
-            watch = asyncio.create_task(_watch_sandbox())
-            watch.add_done_callback(lambda _: checks.cancel())
-            try:
-                await checks
-            except asyncio.CancelledError:
-                if watch.done():
-                    watch.result()  # raises
-                raise
-            finally:
-                watch.cancel()
-                await default_client().aclose()
-        return drops
-
-    async def _tried(self, candidate: Candidate) -> DroppedRow | None:
+    async def check(candidate: Candidate) -> None:
         tried = []
-        for solution in _in_turns(candidate.solutions)[:MAX_SOLUTIONS]:
-            key = hashlib.sha256(json.dumps([candidate.key, *solution]).encode()).hexdigest()
-            rejected = self.known.get(key)
-            if rejected is None:
-                verification = await self.verify(Rollout(fenced(solution), candidate.ground_truth))
-                rejected = self._remember(key, verification)
-            if not rejected:
-                return None
-            tried.append(f"{solution.language} {rejected}")
-        return DroppedRow(
-            candidate.origin,
-            candidate.source_split,
-            "reference_ungraded" if any("ungraded" in reason for reason in tried) else "reference_rejected",
-            f"{candidate.name}: {'; '.join(tried)}",
-        )
+        async with turns:
+            for solution in _in_turns(candidate.solutions)[:MAX_SOLUTIONS]:
+                key = hashlib.sha256(json.dumps([candidate.key, *solution]).encode()).hexdigest()
+                rejected = known.get(key)
+                if rejected is None:
+                    verification = await verify(Rollout(fenced(solution), candidate.ground_truth))
+                    rejected = _noted(key, verification, file)
+                if not rejected:
+                    break
+                tried.append(f"{solution.language} {rejected}")
+            else:
+                ungraded = any("ungraded" in reason for reason in tried)
+                drops[candidate.origin] = DroppedRow(
+                    candidate.origin,
+                    candidate.source_split,
+                    "reference_ungraded" if ungraded else "reference_rejected",
+                    f"{candidate.name}: {'; '.join(tried)}",
+                )
+        advance(1)
 
-    def _remember(self, key: str, verification: Verification) -> str:
-        """Why the program was not accepted, or "". What could not be graded is tried again next time."""
-        if verification.verdict is Verdict.UNGRADED:
-            return f"ungraded ({verification.reason})"
-        rejected = "" if verification.verdict is Verdict.CORRECT else verification.reason or "incorrect"
-        self.file.write(json.dumps({"program": key, "rejected": rejected}) + "\n")
-        self.file.flush()
-        return rejected
+    with progress("grading reference solutions", len(candidates)) as advance:
+        if not await _sandbox_answers():
+            raise _no_sandbox()
+        checks = asyncio.gather(*map(check, candidates))
+        watch = asyncio.create_task(_watch_sandbox())
+        watch.add_done_callback(lambda _: checks.cancel())
+        try:
+            await checks
+        except asyncio.CancelledError:
+            if watch.done():
+                watch.result()  # raises
+            raise
+        finally:
+            watch.cancel()
+            await default_client().aclose()
+    return drops
+
+
+def _noted(key: str, verification: Verification, file: TextIO) -> str:
+    """Why the program was not accepted, or "". What could not be graded is tried again next time."""
+    if verification.verdict is Verdict.UNGRADED:
+        return f"ungraded ({verification.reason})"
+    rejected = "" if verification.verdict is Verdict.CORRECT else verification.reason or "incorrect"
+    file.write(json.dumps({"program": key, "rejected": rejected}) + "\n")
+    file.flush()
+    return rejected
 
 
 async def _watch_sandbox() -> None:

@@ -13,6 +13,7 @@ over the service's: at 1 the sandbox is free. Compiling is measured apart, again
 
 import argparse
 import contextlib
+import math
 import os
 import signal
 import socket
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -31,8 +32,8 @@ from rich.console import Console
 from rich.table import Table
 
 from sandbox import state
-from sandbox.backends import Jail, View, bubblewrap
-from sandbox.languages import CANARIES, LANGUAGES, Toolchain
+from sandbox.backends import CLEAN_ENVIRONMENT, Jail, View, bubblewrap
+from sandbox.languages import CANARIES, LANGUAGES, filled_in
 
 PLAIN_COMPILE = {
     "python": ("/usr/bin/python3", "-m", "py_compile", "main.py"),
@@ -45,26 +46,13 @@ PLAIN_COMPILE = {
 
 
 class Cost(NamedTuple):
-    """The cost of one program with all its tests."""
+    """The cost of one program with all its tests, in one way."""
 
     cpu_s: float
     programs_per_s: float
-
-
-class Bare(NamedTuple):
-    """A language without the service; ``compile_s`` is the plain compiler's."""
-
-    floor: Cost
-    bwrap: Cost
-    compile_s: float
-
-
-class Served(NamedTuple):
-    """A language with the service; ``http_share`` is the front process's part of the CPU."""
-
-    cost: Cost
-    http_share: float
-    compile_s: float
+    compile_s: float = math.nan
+    http_share: float = math.nan
+    """The part of the CPU that the service's front process takes."""
 
 
 def main() -> None:
@@ -88,56 +76,48 @@ def main() -> None:
         Path(scratch).chmod(0o755)
         for language in arguments.languages:
             programs = max(cores, arguments.programs // (4 if language in ("java", "javascript") else 1))
-            bare = measure_bare(language, programs, tests, folder, Path(scratch))
-            table.add_row(*row(language, bare, measure_service(language, programs, tests, service)))
+            floor, bwrap = measure_bare(language, programs, tests, folder, Path(scratch))
+            table.add_row(*row(language, floor, bwrap, measure_service(language, programs, tests, service)))
             if language == "java":
                 with running_service(cores, "--java-loop") as looping:
                     served = measure_service(language, arguments.programs, tests, looping)
-                table.add_row(*row("java (loop)", bare, served))
+                table.add_row(*row("java (loop)", floor, bwrap, served))
             Console(stderr=True).print(f"{language}: measured")
     Console(width=140).print(table)
 
 
-def measure_bare(language: str, programs: int, tests: int, folder: Path, scratch: Path) -> Bare:
-    """The costs without the service: of the bare command, and of the command in bubblewrap."""
+def measure_bare(language: str, programs: int, tests: int, folder: Path, scratch: Path) -> tuple[Cost, Cost]:
+    """The costs without the service: of the bare command, whose compiler is the plain one, and of the command in
+    bubblewrap."""
     toolchain = LANGUAGES[language](folder)
     source = scratch / language
     source.mkdir(mode=0o755)
     (source / toolchain.source_name(CANARIES[language])).write_text(CANARIES[language])
-    plain_compile_s = timed(lambda: compile_plain(language, source))
+    environment = {"PATH": "/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME": str(source)}
+    started = time.monotonic()
+    subprocess.run(PLAIN_COMPILE[language], cwd=source, check=True, env=environment)
+    compile_s = time.monotonic() - started
     (source / "in").write_text("40 2\n")
-    command = run_command(toolchain, source)
-    floor = measure(command, programs, tests, source)
+    entry = {"java": "Canary", "javascript": "main.js"}.get(language, "main")
+    inside = filled_in(toolchain.run_command, entry, 256) or ["/usr/bin/python3", "/box/main.py"]
+    floor = measure([part.replace("/box", str(source)) for part in inside], programs, tests, source)
     view = View(binds=(*toolchain.run_view.binds, (str(source), "/box")), environment=toolchain.run_view.environment)
     jail = Jail(view, f"{state.native_tools(folder)}/enter", 65099 if os.geteuid() == 0 else 0, 0)
-    inside = [part.replace(str(source), "/box") for part in command]
-    return Bare(floor, measure(bubblewrap(jail, inside), programs, tests, source), plain_compile_s)
+    return floor._replace(compile_s=compile_s), measure(bubblewrap(jail, inside), programs, tests, source)
 
 
-def row(name: str, bare: Bare, served: Served) -> list[str]:
+def row(name: str, floor: Cost, bwrap: Cost, served: Cost) -> list[str]:
     """One line of the table."""
-    ways = (bare.floor, bare.bwrap, served.cost)
+    ways = (floor, bwrap, served)
     return [
         name,
         *(f"{cost.cpu_s:.3f}" for cost in ways),
-        f"[bold]{bare.floor.cpu_s / served.cost.cpu_s:.2f}",
+        f"[bold]{floor.cpu_s / served.cpu_s:.2f}",
         f"{served.http_share:.1%}",
         *(f"{cost.programs_per_s:.2f}" for cost in ways),
-        f"{bare.compile_s:.2f}",
+        f"{floor.compile_s:.2f}",
         f"{served.compile_s:.2f}",
     ]
-
-
-def compile_plain(language: str, source: Path) -> None:
-    """Compile the canary in the folder ``source``, as one would by hand."""
-    environment = {"PATH": "/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME": str(source)}
-    subprocess.run(PLAIN_COMPILE[language], cwd=source, check=True, env=environment)
-
-
-def run_command(toolchain: Toolchain, source: Path) -> list[str]:
-    """The service's own command for the program, on the plainly compiled files."""
-    argv = toolchain.run_argv({"java": "Canary", "javascript": "main.js"}.get(toolchain.name, "main"), 256)
-    return [part.replace("/box", str(source)) for part in argv or ["/usr/bin/python3", "/box/main.py"]]
 
 
 def measure(command: list[str], programs: int, tests: int, source: Path) -> Cost:
@@ -152,7 +132,6 @@ def measure(command: list[str], programs: int, tests: int, source: Path) -> Cost
 def spawn_loop(command: list[str], tests: int, stdin: str) -> float:
     """Run a command once for each test and read what it prints. Returns the CPU seconds of both processes."""
     before = sum(os.times()[:4])
-    environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp"}
     for _ in range(tests):
         out, theirs = os.pipe()
         actions = [
@@ -160,7 +139,7 @@ def spawn_loop(command: list[str], tests: int, stdin: str) -> float:
             (os.POSIX_SPAWN_DUP2, theirs, 1),
             (os.POSIX_SPAWN_CLOSE, out),
         ]
-        child = os.posix_spawn(command[0], command, environment, file_actions=actions)
+        child = os.posix_spawn(command[0], command, CLEAN_ENVIRONMENT, file_actions=actions)
         os.close(theirs)
         printed = os.read(out, 1 << 16)
         os.close(out)
@@ -170,7 +149,7 @@ def spawn_loop(command: list[str], tests: int, stdin: str) -> float:
     return sum(os.times()[:4]) - before
 
 
-def measure_service(language: str, programs: int, tests: int, running: tuple[str, psutil.Process]) -> Served:
+def measure_service(language: str, programs: int, tests: int, running: tuple[str, psutil.Process]) -> Cost:
     """The cost of the canary over HTTP, with as many requests at once as there are cores."""
     url, service = running
     fields = {
@@ -195,20 +174,13 @@ def measure_service(language: str, programs: int, tests: int, running: tuple[str
     total = tree_cpu(service) - everything
     after = service.cpu_times()
     share = (after.user + after.system - front.user - front.system) / total
-    return Served(Cost(total / programs, programs / wall), share, compile_s)
+    return Cost(total / programs, programs / wall, compile_s, share)
 
 
 def tree_cpu(service: psutil.Process) -> float:
     """CPU seconds of the service's processes and of all that they waited for."""
     times = [process.cpu_times() for process in (service, *service.children())]
     return float(sum(t.user + t.system for t in times) + sum(t.children_user + t.children_system for t in times[1:]))
-
-
-def timed(work: Callable[[], None]) -> float:
-    """The wall seconds that ``work`` takes."""
-    started = time.monotonic()
-    work()
-    return time.monotonic() - started
 
 
 @contextlib.contextmanager
