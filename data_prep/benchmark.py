@@ -1,6 +1,7 @@
 """From a benchmark's checked problems to its folder: train, selection, validation and holdout as veRL parquet files,
 and a manifest that accounts for every row that was read."""
 
+import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,12 +14,15 @@ from data_prep.sources import Part, Record
 from data_prep.splits import DroppedRow, SourceProblem, Splits, without_duplicates
 from madrl.progress import progress
 from madrl.schema import make_row
+from madrl.tasks import TASKS
 
 
 @dataclass
 class RowAccount:
     """Reads a dataset, and accounts for every row that was read: kept, or dropped and why."""
 
+    hub: str
+    """The dataset's name on the Hugging Face hub."""
     parts: Sequence[Part]
     published_rows: Mapping[str, int]
     """Split -> rows as published, to notice a file that was cut at the end of a line."""
@@ -66,17 +70,16 @@ def write_benchmark(
     name: str,
     ability: str,
     splits: Splits,
-    prompt: Callable[[str], str],
     account: RowAccount,
-    source: str,
-    seed: int,
+    args: argparse.Namespace,
     **facts: Any,
 ) -> list[str]:
     """Write the four files and the manifest into ``folder``. Returns what to tell the user.
 
-    ``source`` says where the rows are from, ``seed`` is what made the splits, and ``facts`` are the dataset's own
-    additions to the manifest.
+    ``name`` is that of its task, ``args`` are those of benchmark_parser, and ``facts`` are the dataset's own additions
+    to the manifest.
     """
+    prompt = TASKS[name].prompt
     for note in splits.notes:
         account.note(note)
     rows = {
@@ -99,9 +102,9 @@ def write_benchmark(
     lines = write_splits(
         folder,
         name,
-        seed,
+        args.seed,
         rows,
-        source=source,
+        source=account.hub if args.local_dataset_path is None else "local files",
         inputs=[{"name": part.name, "split": part.split, **part.identity} for part in account.parts],
         rows_read=dict(account.read),
         rows_kept={split: count - dropped_of[split] for split, count in account.read.items()},

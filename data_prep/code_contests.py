@@ -35,13 +35,12 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from data_prep.benchmark import RowAccount, write_benchmark
-from data_prep.command_line import benchmark_parser, run, source
+from data_prep.command_line import benchmark_parser, run
 from data_prep.program_references import Candidate, Solution, rejected_programs
 from data_prep.save_folder import filling
 from data_prep.sources import TEST, TRAIN, VALIDATION, Record, open_parts
 from data_prep.splits import DroppedRow, SourceProblem, Splits, split_problems
 from madrl.errors import MadrlError
-from madrl.tasks import TASKS
 from sandbox.api import Checker, JudgeRequest
 from sandbox.checkers import compare
 from sandbox.judge_service import MAX_CODE_BYTES
@@ -134,11 +133,10 @@ def _from_fusion(record: Record) -> ContestProblem:
 
 
 def _json(record: Record, name: str) -> Any:
+    text = record.text(name)
     try:
-        return json.loads(record.text(name))
+        return json.loads(text)
     except ValueError as error:
-        if isinstance(error, MadrlError):
-            raise
         raise MadrlError(f"{record.where}: field {name!r} is not JSON ({error}): is the file complete?") from None
 
 
@@ -274,7 +272,7 @@ def _excess(tests: Sequence[ProgramTest], limits: dict[str, float], size_bytes: 
 
 def prepare(args: argparse.Namespace) -> list[str]:
     """Read, check, split and write. Returns what to tell the user."""
-    account = RowAccount(open_parts(args.local_dataset_path, HUB, (), COLUMNS), PUBLISHED_ROWS)
+    account = RowAccount(HUB, open_parts(args.local_dataset_path, HUB, (), COLUMNS), PUBLISHED_ROWS)
     save_dir = args.local_save_dir.resolve()
     with filling(save_dir) as folder:
         staged = folder / TESTS
@@ -291,9 +289,7 @@ def prepare(args: argparse.Namespace) -> list[str]:
             "problems_without_a_checked_reference": unchecked,
             "tests": _keep_used_tests(staged, splits),
         }
-        return write_benchmark(
-            folder, NAME, "code", splits, TASKS[NAME].prompt, account, source(args, HUB), args.seed, **facts
-        )
+        return write_benchmark(folder, NAME, "code", splits, account, args, **facts)
 
 
 def _keep_used_tests(staged: Path, splits: Splits) -> dict[str, float]:

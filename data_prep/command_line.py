@@ -36,11 +36,6 @@ def benchmark_parser(module: str, description: str, hub: str) -> Parser:
     return parser
 
 
-def source(args: argparse.Namespace, hub: str) -> str:
-    """Where a benchmark's rows are from, as the manifest says it: the hub's name, or that files were given."""
-    return hub if args.local_dataset_path is None else "local files"
-
-
 def run(parser: Parser, prepare: Callable[[argparse.Namespace], Sequence[str]], argv: Sequence[str] | None) -> int:
     """Parse the arguments, call ``prepare``, print the lines that it returns. Returns the exit status."""
     args = parser.parse_args(argv)

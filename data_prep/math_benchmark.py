@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 from data_prep.benchmark import RowAccount, write_benchmark
-from data_prep.command_line import benchmark_parser, run, source
+from data_prep.command_line import benchmark_parser, run
 from data_prep.save_folder import filling
 from data_prep.sources import Record, open_parts
 from data_prep.splits import DroppedRow, SourceProblem, split_problems
@@ -16,7 +16,6 @@ from madrl.errors import MadrlError
 from madrl.grading.verifiers import load_verifier
 from madrl.progress import progress
 from madrl.rollout import Rollout, Verdict
-from madrl.tasks import TASKS
 
 AT_A_TIME = 64
 """Answers in the verifier's hands: enough for all its workers, too few to fill its queue."""
@@ -38,14 +37,12 @@ def prepare_math(
     parser = benchmark_parser(module, f"Write {name.upper()} as veRL parquet files.", hub)
 
     def prepare(args: argparse.Namespace) -> list[str]:
-        account = RowAccount(open_parts(args.local_dataset_path, hub, configs), published_rows)
+        account = RowAccount(hub, open_parts(args.local_dataset_path, hub, configs), published_rows)
         problems = account.problems(parse)
         problems = account.keep(problems, rejected_references(problems))
         splits = split_problems(problems, args.seed)
         with filling(args.local_save_dir) as folder:
-            return write_benchmark(
-                folder, name, "math", splits, TASKS[name].prompt, account, source(args, hub), args.seed
-            )
+            return write_benchmark(folder, name, "math", splits, account, args)
 
     return run(parser, prepare, argv)
 

@@ -119,22 +119,22 @@ def _split_of(name: Path) -> str | None:
 
 def _local_part(file: Path, name: str, split: str, columns: Sequence[str] | None) -> Part:
     def read() -> Iterator[Record]:
-        rows = _read_parquet(file, columns) if file.suffix == ".parquet" else _read_text(file)
-        return (_record(split, f"{name}, {place}", fields) for place, fields in rows)
+        return (_record(split, f"{name}, {place}", fields) for place, fields in _rows(file, columns))
 
     return Part(name, split, {"sha256": sha256_of(file)}, _count_rows(file), read)
 
 
 def _count_rows(file: Path) -> int:
-    if file.suffix == ".parquet":
-        return _parquet_rows(file)
     if file.suffix == ".jsonl":
         with file.open("rb") as lines:
             return sum(1 for _ in lines)
-    return sum(1 for _ in _read_json(file))
+    return sum(1 for _ in _rows(file, columns=()))
 
 
-def _read_text(file: Path) -> Iterator[tuple[str, object]]:
+def _rows(file: Path, columns: Sequence[str] | None) -> Iterator[tuple[str, object]]:
+    """The place and the content of each row; of parquet's only ``columns``, or all when None."""
+    if file.suffix == ".parquet":
+        return _read_parquet(file, columns)
     return _read_jsonl(file) if file.suffix == ".jsonl" else _read_json(file)
 
 
@@ -171,18 +171,6 @@ def _read_json(file: Path) -> Iterator[tuple[str, object]]:
         row += 1
 
 
-def _parquet_rows(file: Path) -> int:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(file) as parquet:
-            rows: int = parquet.metadata.num_rows
-            return rows
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(file, 0, error) from error
-
-
 def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[tuple[str, object]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -196,11 +184,8 @@ def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[tuple[s
                     yield f"row {row}", fields
                     row += 1
     except (OSError, pa.ArrowException) as error:
-        raise _unreadable(file, row, error) from error
-
-
-def _unreadable(file: Path, row: int, error: Exception) -> MadrlError:
-    return MadrlError(f"{file}, row {row}: not parquet from here on ({str(error).splitlines()[0]}): {IS_IT_COMPLETE}")
+        reason = str(error).splitlines()[0]
+        raise MadrlError(f"{file}, row {row}: not parquet from here on ({reason}): {IS_IT_COMPLETE}") from error
 
 
 def _record(split: str, where: str, fields: object) -> Record:

@@ -1,5 +1,6 @@
 """The requests and answers of the service over HTTP: the native route ``/judge`` and SandboxFusion's ``/run_code``."""
 
+import os
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -98,5 +99,5 @@ class RunCodeResponse(BaseModel):
     message: str = ""
     compile_result: CommandResult | None = None
     run_result: CommandResult | None = None
-    executor_pod_name: str | None = None
+    executor_pod_name: str | None = Field(default_factory=lambda: os.environ.get("MY_POD_NAME"))
     files: dict[str, str] = {}

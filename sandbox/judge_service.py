@@ -4,7 +4,6 @@ import asyncio
 import base64
 import binascii
 import hashlib
-import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -231,9 +230,8 @@ INTERPRETED = ("python", "javascript")
 
 def _run_code_response(asked: Asked) -> RunCodeResponse:
     compiled, ran = asked.compiled, asked.ran
-    pod = os.environ.get("MY_POD_NAME")
     if not isinstance(compiled, Compiled) or isinstance(ran, Failed):
-        return RunCodeResponse(status="SandboxError", message=_problem(asked), executor_pod_name=pod)
+        return RunCodeResponse(status="SandboxError", message=_problem(asked))
     compilation = CommandResult(
         status="TimeLimitExceeded" if compiled.status == "time_limit" else "Finished",
         execution_time=compiled.wall_s,
@@ -247,7 +245,6 @@ def _run_code_response(asked: Asked) -> RunCodeResponse:
             status="Failed",
             compile_result=None if interpreted else compilation,
             run_result=compilation if interpreted else None,
-            executor_pod_name=pod,
         )
     assert isinstance(ran, Ran)
     test = ran.tests[0]
@@ -264,7 +261,6 @@ def _run_code_response(asked: Asked) -> RunCodeResponse:
         message=notes.get(test.verdict, ""),
         compile_result=None if asked.language in INTERPRETED else compilation,
         run_result=run,
-        executor_pod_name=pod,
         files={path: base64.b64encode(content).decode() for path, content in ran.files.items()},
     )
 
