@@ -2,9 +2,10 @@
 and a manifest that accounts for every row that was read."""
 
 import argparse
+import itertools
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,26 +34,21 @@ class RowAccount:
     def problems(self, parse: Callable[[Record], SourceProblem | DroppedRow]) -> list[SourceProblem]:
         """Every row that ``parse`` makes a problem of, without duplicates. The others are dropped."""
         found = []
-        for record in self._records():
-            parsed = parse(record)
-            if isinstance(parsed, SourceProblem):
-                found.append(parsed)
-            else:
-                self.dropped.append(parsed)
-        kept, duplicates = without_duplicates(found)
-        self.dropped += duplicates
-        return kept
-
-    def _records(self) -> Iterator[Record]:
         with progress("reading", sum(part.rows for part in self.parts)) as advance:
-            for part in self.parts:
-                for record in part.read():
-                    self.read[record.split] += 1
-                    yield record
-                    advance(1)
+            for record in itertools.chain.from_iterable(part.read() for part in self.parts):
+                self.read[record.split] += 1
+                parsed = parse(record)
+                if isinstance(parsed, SourceProblem):
+                    found.append(parsed)
+                else:
+                    self.dropped.append(parsed)
+                advance(1)
         for split, rows in self.published_rows.items():
             if self.read[split] and self.read[split] != rows:
                 self.note(f"{split} has {self.read[split]} rows, {rows} were published: is that meant?")
+        kept, duplicates = without_duplicates(found)
+        self.dropped += duplicates
+        return kept
 
     def keep(self, problems: Sequence[SourceProblem], drops: Mapping[str, DroppedRow]) -> list[SourceProblem]:
         """The problems whose origin is not in ``drops``. The others are dropped."""

@@ -15,6 +15,7 @@ import random
 import sys
 import zlib
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,10 @@ def program_rows(folder: Path, save_dir: Path, seed: int) -> dict[str, list[Row]
     tests_dir.mkdir()
     problems = sorted(programs.problems(), key=lambda problem: zlib.crc32(problem.text.encode()))
     made: dict[str, list[Row]] = {}
-    start = 0
+    left = iter(problems)
     for split, share in PROGRAM_SHARES.items():
-        end = start + round(share * len(problems))
         made[split] = []
-        for i, problem in enumerate(problems[start:end]):
+        for i, problem in enumerate(islice(left, round(share * len(problems)))):
             tests = programs.tests(problem, TESTS, random.Random(f"{seed}/{problem.text}"))
             content = json.dumps({"tests": tests})
             name = f"{hashlib.sha256(content.encode()).hexdigest()}.json"
@@ -81,7 +81,6 @@ def program_rows(folder: Path, save_dir: Path, seed: int) -> dict[str, list[Row]
             made[split].append(
                 _row("code_contests", split, i, TASKS["code_contests"].prompt(problem.text), truth, problem._asdict())
             )
-        start = end
     return made
 
 

@@ -12,7 +12,7 @@ import json
 import random
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import permutations
+from itertools import islice, permutations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,12 +45,8 @@ def load_topics(path: Path = TOPICS_FILE) -> dict[str, tuple[str, ...]]:
 
 def split_topics(topics: Sequence[str], seed: int) -> dict[str, list[str]]:
     """Split -> its topics, disjoint; ``seed`` decides which."""
-    shuffled = random.Random(f"{seed}/splits").sample(sorted(topics), len(topics))
-    splits, start = {}, 0
-    for split, size in TOPICS_PER_SPLIT.items():
-        splits[split] = shuffled[start : start + size]
-        start += size
-    return splits
+    shuffled = iter(random.Random(f"{seed}/splits").sample(sorted(topics), len(topics)))
+    return {split: list(islice(shuffled, size)) for split, size in TOPICS_PER_SPLIT.items()}
 
 
 class ChoicePrompt(NamedTuple):

@@ -7,7 +7,6 @@ the group reward is computed once through it.
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
@@ -32,19 +31,12 @@ def run_checks() -> list[Check]:
     """Run all checks, in the order in which trouble with one explains trouble with the next."""
     checks: list[Check] = []
     for check in (_python, _packages, _accelerator, _config, _plugins, _sandbox, _disk):
-        checks += _guarded(check)
+        try:
+            checks += check()
+        except Exception as error:  # a finding of its own
+            name, detail = check.__name__.strip("_"), f"{type(error).__name__}: {error}"
+            checks.append(Check(name, False, detail, "madrl install cpu (or gpu), then run this again"))
     return checks
-
-
-def _guarded(check: Callable[[], list[Check]]) -> list[Check]:
-    """Run ``check``. What it raises becomes a finding of its own."""
-    try:
-        return check()
-    except Exception as error:
-        name = check.__name__.strip("_")
-        return [
-            Check(name, False, f"{type(error).__name__}: {error}", "madrl install cpu (or gpu), then run this again")
-        ]
 
 
 def _python() -> list[Check]:

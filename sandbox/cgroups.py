@@ -207,10 +207,8 @@ def _version_2() -> Cgroups:
 
 def _enable(group: Path) -> None:
     for controller in (*NEEDED, "cpu"):
-        try:
+        with suppress(OSError):  # the child's cgroup.controllers will say whether it worked
             (group / "cgroup.subtree_control").write_text(f"+{controller}")
-        except OSError:
-            continue  # the child's cgroup.controllers will say whether it worked
 
 
 def _leave_to_leaf(group: Path) -> None:

@@ -275,10 +275,8 @@ def with_java_loop(state: Path, toolchain: Toolchain) -> Toolchain:
 def go(state: Path) -> Toolchain:
     """Go. Compiler and linker are called by themselves: ``go build`` spends ten times as long on looking around."""
     binary = _find("go", "golang-go")
-    root, version, architecture = _output(
-        binary, "env", "GOROOT", "GOVERSION", "GOARCH", environment={"HOME": "/tmp"}
-    ).split()
-    tools = f"{_output(binary, 'env', 'GOTOOLDIR', environment={'HOME': '/tmp'}).strip()}"
+    variables = ("GOROOT", "GOVERSION", "GOARCH", "GOTOOLDIR")
+    root, version, architecture, tools = _output(binary, "env", *variables, environment={"HOME": "/tmp"}).split()
 
     def standard_library(folder: Path) -> None:
         """Compile it once and list where each package's result lies. Since Go 1.20 it comes as source only."""

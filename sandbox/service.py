@@ -125,9 +125,10 @@ def build_app(state: ServiceState) -> FastAPI:
     async def unavailable(_: Request, error: SandboxError) -> JSONResponse:
         return JSONResponse({"detail": str(error)}, 503, {"Retry-After": "30"})
 
-    async def answered(request: Request, work: Awaitable[tuple[Any, Asked]]) -> Any:
+    async def answered(request: Request, work: Callable[[Any], Awaitable[tuple[Any, Asked]]], body: Any) -> Response:
         started, route = time.monotonic(), request.url.path
-        response, asked = await work
+        async with service.pool.admission():
+            response, asked = await work(body)
         elapsed = time.monotonic() - started
         metrics.duration.labels(route).observe(elapsed)
         metrics.queued.labels(route).observe(asked.queue_s)
@@ -146,21 +147,17 @@ def build_app(state: ServiceState) -> FastAPI:
             log.error("judged", extra={"fields": {**fields, "message": response.message}})
         else:
             log.info("judged", extra={"fields": fields})
-        return response
+        return Response(response.model_dump_json(), media_type="application/json")
 
     @app.post("/judge", response_model=JudgeResponse)
     async def judge(request: Request, body: JudgeRequest) -> Response:
         """Compile once, run every test, compare: one verdict."""
-        async with service.pool.admission():
-            response = await answered(request, service.judge(body))
-        return Response(response.model_dump_json(), media_type="application/json")
+        return await answered(request, service.judge, body)
 
     @app.post("/run_code", response_model=RunCodeResponse)
     async def run_code(request: Request, body: RunCodeRequest) -> Response:
         """SandboxFusion's route: run a program once and give back what it printed."""
-        async with service.pool.admission():
-            response = await answered(request, service.run_code(body))
-        return Response(response.model_dump_json(), media_type="application/json")
+        return await answered(request, service.run_code, body)
 
     @app.get("/health")
     async def health() -> JSONResponse:
