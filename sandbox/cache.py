@@ -26,14 +26,8 @@ class Entry:
     result: "asyncio.Future[Compiled | None]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
-    claimed: bool = False
     users: int = 0
     size_bytes: int = 0
-
-    def claim(self) -> bool:
-        """True for the first caller, who must call ArtifactCache.fill."""
-        first, self.claimed = not self.claimed, True
-        return first
 
 
 class ArtifactCache:
@@ -46,26 +40,20 @@ class ArtifactCache:
         self._entries: OrderedDict[str, Entry] = OrderedDict()
 
     @contextmanager
-    def use(self, key: str) -> Iterator[Entry]:
-        """The program's entry, which is kept for the length of the block."""
-        entry = self._entries.get(key)
-        if entry is None:
-            entry = self._entries[key] = Entry(self.folder / uuid.uuid4().hex)
+    def use(self, key: str) -> Iterator[tuple[Entry, bool]]:
+        """The program's entry, which is kept for the length of the block, and whether it is this block that must fill
+        it. Those who wait are told when the block ends without doing so."""
+        first = key not in self._entries
+        entry = self._entries.setdefault(key, Entry(self.folder / uuid.uuid4().hex))
         self._entries.move_to_end(key)
         entry.users += 1
         try:
-            yield entry
+            yield entry, first
         finally:
+            if first:
+                self.fill(key, entry, None)
             entry.users -= 1
             self._evict()
-
-    @contextmanager
-    def compiling(self, key: str, entry: Entry) -> Iterator[None]:
-        """Surround the work of whoever claimed the entry, so that those who wait are told when it is given up."""
-        try:
-            yield
-        finally:
-            self.fill(key, entry, None)
 
     def fill(self, key: str, entry: Entry, result: Compiled | None) -> None:
         """Give the result to everybody who waits. Only the first call counts. None is not kept."""

@@ -147,17 +147,16 @@ class JudgeService:
         parts = [toolchain.fingerprint.encode(), str(limits.cpu_s).encode(), code]
         key = hashlib.sha256(b"\0".join(parts)).hexdigest()
         while asked.compiled is None:
-            with self.cache.use(key) as entry:
-                asked.cached = not entry.claim()
-                if not asked.cached:
-                    with self.cache.compiling(key, entry):
-                        async with self._slot(asked, patience_s) as worker:
-                            name = toolchain.source_name(code.decode("utf-8", "surrogatepass"))
-                            compilation = CompileJob(asked.language, code, name, str(entry.folder), limits)
-                            asked.compiled = await worker.do(compilation)
-                            if isinstance(asked.compiled, Compiled):
-                                self.cache.fill(key, entry, asked.compiled)
-                            await _run(asked, worker, entry.folder, job)
+            with self.cache.use(key) as (entry, first):
+                asked.cached = not first
+                if first:
+                    async with self._slot(asked, patience_s) as worker:
+                        name = toolchain.source_name(code.decode("utf-8", "surrogatepass"))
+                        compilation = CompileJob(asked.language, code, name, str(entry.folder), limits)
+                        asked.compiled = await worker.do(compilation)
+                        if isinstance(asked.compiled, Compiled):
+                            self.cache.fill(key, entry, asked.compiled)
+                        await _run(asked, worker, entry.folder, job)
                 else:
                     asked.compiled = await asyncio.shield(entry.result)
                     if isinstance(asked.compiled, Compiled) and asked.compiled.entry is not None:

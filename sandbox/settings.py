@@ -46,11 +46,7 @@ class ServiceSettings:
     backend: str = _option("bubblewrap", choices=sorted(BACKENDS))
     require: Protection = field(
         default=Protection.PORTABLE,
-        metadata={
-            "type": Protection,
-            "choices": list(Protection),
-            "help": "refuse to start below this level of protection",
-        },
+        metadata={"type": Protection, "choices": list(Protection), "help": "refuse to start below this protection"},
     )
     cgroups: bool = _switch(True, "without them the portable fallback is used even where they work")
     java_loop: bool = _switch(

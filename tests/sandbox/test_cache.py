@@ -17,12 +17,11 @@ async def test_only_the_first_to_ask_compiles_and_the_others_get_its_result(tmp_
     claims = []
 
     async def ask() -> Compiled | None:
-        with cache.use("key") as entry:
-            claims.append(entry.claim())
-            if claims[-1]:
-                with cache.compiling("key", entry):
-                    await asyncio.sleep(0.01)
-                    cache.fill("key", entry, _compiled())
+        with cache.use("key") as (entry, first):
+            claims.append(first)
+            if first:
+                await asyncio.sleep(0.01)
+                cache.fill("key", entry, _compiled())
             return await entry.result
 
     results = await asyncio.gather(*(ask() for _ in range(5)))
@@ -33,26 +32,32 @@ async def test_only_the_first_to_ask_compiles_and_the_others_get_its_result(tmp_
 
 async def test_when_whoever_compiles_gives_up_the_others_are_told_and_the_next_may_try(tmp_path: Path) -> None:
     cache = ArtifactCache(tmp_path, 1000)
-    with cache.use("key") as waiting:
-        with cache.use("key") as entry:
-            assert entry.claim()
-            with contextlib.suppress(RuntimeError), cache.compiling("key", entry):
-                raise RuntimeError
-        assert await waiting.result is None
-    with cache.use("key") as entry:
-        assert entry.claim()
+
+    async def wait() -> Compiled | None:
+        with cache.use("key") as (entry, first):
+            assert not first
+            return await entry.result
+
+    with contextlib.suppress(RuntimeError), cache.use("key") as (_, first):
+        assert first
+        waiting = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+        raise RuntimeError
+    assert await waiting is None
+    with cache.use("key") as (_, first):
+        assert first
 
 
 async def test_the_least_recently_used_goes_first_and_what_is_in_use_stays(tmp_path: Path) -> None:
     cache = ArtifactCache(tmp_path, 25)
-    with cache.use("held") as held:
+    with cache.use("held") as (held, _):
         held.folder.mkdir()
         cache.fill("held", held, _compiled())
         for key in ("old", "new"):
-            with cache.use(key) as entry:
+            with cache.use(key) as (entry, _):
                 entry.folder.mkdir()
                 cache.fill(key, entry, _compiled())
         assert held.folder.exists()
         assert len(list(tmp_path.iterdir())) == 2
-        with cache.use("new") as entry:
+        with cache.use("new") as (entry, _):
             assert entry.result.done()
