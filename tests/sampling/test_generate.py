@@ -19,7 +19,7 @@ from madrl.files import read_jsonl
 from madrl.grading.grader import GraderSpec
 from madrl.records import name_of
 from madrl.sampling import generate
-from madrl.sampling.engine import Engines, Generated, Sampling, engine_devices
+from madrl.sampling.engine import Engines, Generated, Prompts, Sampling, engine_devices
 from madrl.sampling.generate import Sampled, generate_file
 from madrl.sampling.journal import Journal
 from madrl.sampling.requests import Request
@@ -297,9 +297,7 @@ def test_several_engines_share_the_batches_and_each_answer_is_that_of_its_reques
 
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    prompts: dict[tuple[int, str | None], list[Message]] = {
-        (row, None): [Message(role="user", content="Add. " * (row + 1))] for row in range(7)
-    }
+    prompts: Prompts = {(row, None): [Message(role="user", content="Add. " * (row + 1))] for row in range(7)}
     sampling = Sampling(str(real.model), max_response_tokens=8)
     batches = [[Request(row, None, k) for k in range(row + 1)] for row in range(7)]
     with Engines(sampling, prompts, 1, tmp_path, [sys.executable, "-c", ENGINE]) as engines:
@@ -411,7 +409,7 @@ def test_the_real_engine_killed_in_the_middle_ends_with_the_file_of_an_undisturb
 def test_an_engine_that_cannot_start_is_one_error_that_names_its_log(real: Real, tmp_path: Path) -> None:
     model = shutil.copytree(real.model, tmp_path / "model")
     (model / "model.safetensors").write_bytes(b"weights")
-    prompts: dict[tuple[int, str | None], list[Message]] = {(0, None): [Message(role="user", content="Add.")]}
+    prompts: Prompts = {(0, None): [Message(role="user", content="Add.")]}
     with (
         Engines(Sampling(str(model), max_response_tokens=8), prompts, 1, tmp_path / "logs") as engines,
         pytest.raises(MadrlError, match=EARLY),
@@ -422,7 +420,7 @@ def test_an_engine_that_cannot_start_is_one_error_that_names_its_log(real: Real,
 def test_prompts_that_leave_no_room_for_a_response_are_an_error_before_anything_is_started(
     real: Real, tmp_path: Path
 ) -> None:
-    prompts: dict[tuple[int, str | None], list[Message]] = {(0, None): [Message(role="user", content="Add.")]}
+    prompts: Prompts = {(0, None): [Message(role="user", content="Add.")]}
     sampling = Sampling(str(real.model), max_response_tokens=10**6)
     with (
         pytest.raises(MadrlError, match=r"leaves no room for 1000000 more in the model's context"),
