@@ -81,7 +81,7 @@ def test_a_task_of_the_user_s_own_goes_from_a_warm_start_to_a_report(task: Path,
     [holdout] = run.holdout.glob("*.jsonl")
     assert {line["category"] for line in read(holdout, ["category"])} <= {"english", "spanish", "french", None}
     assert (run.root / "metrics.json").exists()
-    madrl(tmp_path, "report", run.root, start, "-o", tmp_path / "report")
+    madrl(tmp_path, "report", out, "-o", tmp_path / "report")
     assert "greeting" in (tmp_path / "report" / "index.html").read_text()
 
 
