@@ -45,7 +45,7 @@ from madrl.tasks import TASKS
 from sandbox.api import Checker, JudgeRequest
 from sandbox.checkers import compare
 from sandbox.judge_service import MAX_CODE_BYTES
-from sandbox.settings import Settings
+from sandbox.settings import ServiceSettings
 
 NAME = "code_contests"
 HUB = "deepmind/code_contests"
@@ -261,7 +261,7 @@ def _contradiction(tests: Sequence[ProgramTest]) -> str:
 
 def _excess(tests: Sequence[ProgramTest], limits: dict[str, float], size_bytes: int) -> str:
     """What the sandbox would refuse, in its own words; empty when nothing."""
-    room = (Settings().max_body_mb << 20) - MAX_CODE_BYTES
+    room = (ServiceSettings().max_body_mb << 20) - MAX_CODE_BYTES
     if size_bytes > room:
         return f"its tests have {size_bytes} bytes, the sandbox takes {room}"
     try:

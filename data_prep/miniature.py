@@ -21,7 +21,6 @@ from typing import Any
 from data_prep.command_line import Parser, run
 from data_prep.save_folder import filling, write_splits
 from madrl.miniature import arithmetic, programs
-from madrl.miniature.tasks import GENERATED
 from madrl.schema import Row, make_row
 from madrl.tasks import TASKS
 
@@ -102,7 +101,12 @@ def _row(task: str, split: str, index: int, prompt: str, ground_truth: str, prob
 def main(argv: Sequence[str] | None = None) -> int:
     """The command line. Returns the exit status."""
     parser = Parser("miniature", "Write a miniature of one of the real datasets as veRL parquet files.")
-    parser.add_argument("--task", choices=GENERATED, required=True, help="which one")
+    parser.add_argument(
+        "--task",
+        choices=[name for name, task in TASKS.items() if task.miniature_script],
+        required=True,
+        help="which one",
+    )
     return run(parser, prepare, argv)
 
 

@@ -14,12 +14,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
 from madrl import __version__
 from madrl.errors import MadrlError
+from madrl.tasks import make_importable
 
 if TYPE_CHECKING:
     from madrl.grading.grade_file import Graded
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 MAX_COUNTED_CATEGORIES = 1_000_000
 """``floor --categories N`` makes as many names."""
+
+OUR_PACKAGES = ("madrl", "sandbox", "data_prep")
 
 
 class Command(NamedTuple):
@@ -43,24 +47,23 @@ def _rescore_options(parser: argparse.ArgumentParser) -> None:
     from madrl.divergence import DIVERGENCES
     from madrl.reward import FORMS, OFF_SUPPORT_RULES, RewardConfig
 
-    default = RewardConfig()
+    meaning = {
+        "divergence": ", ".join(DIVERGENCES),
+        "form": ", ".join(FORMS),
+        "alpha": "weight of correctness, additive and gapo",
+        "lambda_g": "gated form's strength",
+        "gate_floor": "least that the gated form's gate may be",
+        "epsilon": "target smoothing",
+        "off_support": f"off-support r_div; {', '.join(OFF_SUPPORT_RULES)}",
+        "off_support_reward": "flat's, at most",
+    }
     _add_response_files(parser, "one response per line: group, category, correct", "rewards")
     parser.add_argument("--categories", metavar="A,B,C", required=True, help="the declared categories, in order")
     _add_target_option(parser)
-    parser.add_argument("--divergence", default=default.divergence, help=_choices(DIVERGENCES))
-    parser.add_argument("--form", default=default.form, help=_choices(FORMS))
-    parser.add_argument(
-        "--alpha", type=float, default=default.alpha, help="weight of correctness, additive and gapo (%(default)s)"
-    )
-    parser.add_argument("--lambda-g", type=float, default=default.lambda_g, help="gated form's strength (%(default)s)")
-    parser.add_argument("--epsilon", type=float, default=default.epsilon, help="target smoothing (%(default)s)")
-    parser.add_argument("--gate-floor", type=float, metavar="X", help="least that the gated form's gate may be (none)")
-    parser.add_argument(
-        "--off-support", default=default.off_support, help=f"off-support r_div; {_choices(OFF_SUPPORT_RULES)}"
-    )
-    parser.add_argument(
-        "--off-support-reward", type=float, default=default.off_support_reward, help="flat's, at most (%(default)s)"
-    )
+    for field in fields(RewardConfig):
+        option = f"--{field.name.replace('_', '-')}"
+        kind = str if isinstance(field.default, str) else float
+        parser.add_argument(option, type=kind, default=field.default, help=f"{meaning[field.name]} (%(default)s)")
 
 
 def _rescore(args: argparse.Namespace) -> None:
@@ -68,16 +71,7 @@ def _rescore(args: argparse.Namespace) -> None:
     from madrl.reward import RewardConfig
     from madrl.targets import resolve_target
 
-    config = RewardConfig(
-        divergence=args.divergence,
-        form=args.form,
-        alpha=args.alpha,
-        lambda_g=args.lambda_g,
-        gate_floor=args.gate_floor,
-        epsilon=args.epsilon,
-        off_support=args.off_support,
-        off_support_reward=args.off_support_reward,
-    )
+    config = RewardConfig(**{field.name: getattr(args, field.name) for field in fields(RewardConfig)})
     categories = _category_names(args.categories)
     target = resolve_target(_target_spec(args.target), categories)
     done = rescore_file(args.input, args.output, categories, target, config)
@@ -194,7 +188,7 @@ def _temperature_sweep(args: argparse.Namespace) -> None:
     sweep(args.source, os.environ)
 
 
-def _train_options(parser: argparse.ArgumentParser) -> None:
+def _config_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides; task=NAME is needed")
     parser.add_argument("--dry-run", action="store_true", help="only print the resolved config, checked against veRL")
 
@@ -305,9 +299,9 @@ def _report(args: argparse.Namespace) -> None:
 
 
 def _miniature_options(parser: argparse.ArgumentParser) -> None:
-    from madrl.miniature.tasks import MINIATURES
+    from madrl.tasks import TASKS
 
-    parser.add_argument("--task", required=True, help=", ".join(MINIATURES))
+    parser.add_argument("--task", required=True, help=f"{', '.join(TASKS)}, or the YAML file of your own")
     parser.add_argument("--data", metavar="DIR", required=True, help="what data_prep wrote")
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="gets the model as DIR/model")
     parser.add_argument("--seed", type=int, default=42, help="of the initial weights and the examples (%(default)s)")
@@ -320,9 +314,10 @@ def _miniature_options(parser: argparse.ArgumentParser) -> None:
 def _miniature(args: argparse.Namespace) -> None:
     from madrl.miniature.build import build
     from madrl.miniature.tasks import skew_of
+    from madrl.tasks import load_task
 
     skew = None if args.skew is None else skew_of(args.skew)
-    print(build(args.task, Path(args.data), Path(args.output), args.seed, args.base, skew))
+    print(build(load_task(args.task), Path(args.data), Path(args.output), args.seed, args.base, skew))
 
 
 def _generate_options(parser: argparse.ArgumentParser) -> None:
@@ -402,11 +397,6 @@ def _print_generated(done: "Sampled") -> None:
             print(f"  {what:16} {count:8}  {count / total:6.1%}")
 
 
-def _warm_start_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides; task=NAME is needed")
-    parser.add_argument("--dry-run", action="store_true", help="only print the resolved config, checked against veRL")
-
-
 def _warm_start(args: argparse.Namespace) -> None:
     from madrl.warm_start.run import warm_start
 
@@ -481,8 +471,8 @@ COMMANDS: dict[str, Command] = {
     "doctor": Command("is this machine ready to train, and are the plug-ins live", _doctor_options, _doctor),
     "install": Command("what training needs, or the sandbox's compilers", _install_options, _install),
     "run": Command("a recipe: data, initial model, training, holdout, evaluation", _run_options, _run),
-    "warm-start": Command("make every category reachable: sample, finetune, select", _warm_start_options, _warm_start),
-    "train": Command("run or resume one training run with veRL", _train_options, _train),
+    "warm-start": Command("make every category reachable: sample, finetune, select", _config_options, _warm_start),
+    "train": Command("run or resume one training run with veRL", _config_options, _train),
     "rehearse": Command("the rewards of responses, ready-made or yours, to a run's data", _rehearse_options, _rehearse),
     "grid": Command("the paper's runs, or a part of them: plan, run, status, retry", _grid_options, _grid),
     "holdout": Command("sample the holdout split with a trained run's last checkpoint", _holdout_options, _holdout),
@@ -502,12 +492,16 @@ COMMANDS: dict[str, Command] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; ``argv`` defaults to the process's own arguments."""
-    _find_plugins_in(str(Path.cwd()))
+    make_importable(Path.cwd())
     try:
         _dispatch(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
     except MadrlError as error:
         return _fail(str(error))
+    except ModuleNotFoundError as error:
+        if (error.name or "madrl").partition(".")[0] in OUR_PACKAGES:
+            raise
+        return _fail(f"{error.name} is not installed: call madrl install cpu, or on GPUs madrl install gpu")
     except BrokenPipeError:
         _let_go_of_stdout()
         return 141
@@ -533,15 +527,6 @@ def _let_go_of_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _find_plugins_in(folder: str) -> None:
-    """As under ``python -m``: a user's pkg.module:name may lie in the current folder, for us and for what we start."""
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if folder not in paths:
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*paths, folder]))
-    if folder not in sys.path:
-        sys.path.append(folder)
 
 
 def _dispatch(argv: list[str]) -> None:
@@ -579,10 +564,6 @@ def _add_target_option(parser: argparse.ArgumentParser) -> None:
         required=True,
         help=f"""{", ".join(TARGETS)}, or JSON weights such as '{{"english": 3, "hindi": 1}}'""",
     )
-
-
-def _choices(names: Sequence[str] | dict[str, Any]) -> str:
-    return f"{', '.join(names)} (%(default)s)"
 
 
 def _target_spec(text: str) -> str | dict[str, float]:

@@ -7,7 +7,7 @@ A stack that is installed already is left alone, and an installation that was in
 import hashlib
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import requires
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,8 +18,6 @@ from madrl.errors import MadrlError
 LOCK = Path(__file__).with_name("requirements-cpu.txt")
 """The closure of the CPU's stack, which is installed as it stands."""
 
-STACKS = ("cpu", "gpu")
-
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 """Where PyTorch's builds for CPUs are, which PyPI does not have."""
 
@@ -28,31 +26,23 @@ LOG_LINES = 20
 
 
 def install(stack: str) -> None:
-    """Install ``stack``, one of STACKS; a line says what is done.
+    """Install ``stack``, a key of STACKS; a line says what is done.
 
     What pip says goes to ``install.log`` in the environment, whose end is shown when a step fails. Raises MadrlError
     for such a failure, and in an environment without pip.
     """
     environment = Path(sys.prefix)
-    stamp = _stamp(environment)
-    if installed_stack() == stack and stamp.read_text(encoding="utf-8") == _contents(stack):
+    stamp = environment / ".madrl-stack"
+    wanted = _fingerprint(stack)
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         print(f"the {stack} stack is installed in {environment}")
         return
     if find_spec("pip") is None:
-        raise MadrlError(f"{environment} has no pip: make it with `{sys.executable} -m ensurepip`")
+        raise MadrlError(f"{environment} has no pip: call `{sys.executable} -m ensurepip`, then this again")
     print(f"installing the {stack} stack into {environment} (log: {environment}/install.log)", flush=True)
     stamp.unlink(missing_ok=True)
-    if stack == "cpu":
-        _install_cpu(environment)
-    else:
-        _install_gpu(environment)
-    stamp.write_text(_contents(stack), encoding="utf-8")
-
-
-def installed_stack() -> str | None:
-    """The stack that this environment has by ``install``, or None."""
-    stamp = _stamp(Path(sys.prefix))
-    return stamp.read_text(encoding="utf-8").partition(" ")[0] if stamp.exists() else None
+    STACKS[stack](environment)
+    stamp.write_text(wanted, encoding="utf-8")
 
 
 def install_compilers(languages: Sequence[str]) -> None:
@@ -69,9 +59,7 @@ def _install_cpu(environment: Path) -> None:
     # The lock is a closure, so nothing is resolved: the resolver would add CUDA builds of torchvision and torchaudio,
     # with which transformers cannot be imported beside a CPU build of torch.
     torch = next(line for line in LOCK.read_text(encoding="utf-8").splitlines() if line.startswith("torch=="))
-    try:
-        _pip(environment, "--no-deps", torch)
-    except subprocess.CalledProcessError:
+    if not _pip(environment, "--no-deps", torch):
         _checked_pip(environment, "--no-deps", "--index-url", CPU_INDEX, torch)
     _checked_pip(environment, "--no-deps", "-r", str(LOCK))
 
@@ -85,26 +73,25 @@ def _install_gpu(environment: Path) -> None:
     _checked_pip(environment, "--no-build-isolation", f"madrl[gpu]=={__version__}")
 
 
-def _pip(environment: Path, *arguments: str) -> None:
-    command = [sys.executable, "-m", "pip", "install", *arguments]
+def _pip(environment: Path, *arguments: str) -> bool:
+    """Whether ``pip install`` succeeded; what it said is in the log."""
     with (environment / "install.log").open("ab") as log:
-        subprocess.run(command, stdout=log, stderr=log, check=True)
+        command = [sys.executable, "-m", "pip", "install", *arguments]
+        return subprocess.run(command, stdout=log, stderr=log, check=False).returncode == 0
 
 
 def _checked_pip(environment: Path, *arguments: str) -> None:
-    try:
-        _pip(environment, *arguments)
-    except subprocess.CalledProcessError as error:
+    if not _pip(environment, *arguments):
         log = environment / "install.log"
         print(*log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:], sep="\n", file=sys.stderr)
-        raise MadrlError(f"`pip install {' '.join(arguments)}` failed: see {log}, then call this again") from error
+        raise MadrlError(f"`pip install {' '.join(arguments)}` failed: see {log}, then call this again")
 
 
-def _stamp(environment: Path) -> Path:
-    return environment / ".madrl-stack"
+def _fingerprint(stack: str) -> str:
+    """What is asked for with ``stack``, which an environment's stamp is compared with."""
+    asked = LOCK.read_text(encoding="utf-8") if stack == "cpu" else "\n".join(requires("madrl") or [])
+    return f"{stack} {hashlib.sha256(asked.encode()).hexdigest()}"
 
 
-def _contents(stack: str) -> str:
-    """What the stamp of an environment with this stack holds: its name, and a hash of what was asked for."""
-    wanted = LOCK.read_text(encoding="utf-8") if stack == "cpu" else "\n".join(requires("madrl") or [])
-    return f"{stack} {hashlib.sha256(wanted.encode()).hexdigest()}\n"
+STACKS: dict[str, Callable[[Path], None]] = {"cpu": _install_cpu, "gpu": _install_gpu}
+"""How each stack comes into an environment."""

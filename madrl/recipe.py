@@ -5,7 +5,8 @@ declares many.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import yaml
@@ -13,20 +14,11 @@ import yaml
 import madrl
 from madrl.errors import MadrlError
 from madrl.process import hydra_value
+from madrl.tasks import PROFILES, Task, load_task
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
-SYNTHETIC_TASKS = ("synthetic_closed", "synthetic_open")
-REAL_TASKS = ("gsm8k", "math", "code_contests")
-TASKS = (*SYNTHETIC_TASKS, *REAL_TASKS)
-PROFILES = ("gpu", "tiny")
 WARM_START = "warm_start"
-
-CODE = "code"
-"""The verifier that needs a sandbox."""
-
-TASK_VERIFIER = {"code_contests": CODE}
-"""The verifier of the tasks that have one which needs a service."""
 
 WARM_START_SEED = 42
 """The warm start is made once for a task, whatever the seeds of the runs that start from it."""
@@ -58,8 +50,9 @@ class Recipe:
     """What decides a recipe. An empty string stands for the task's or the profile's own value."""
 
     task: str
+    """A key of TASKS, or the path of a task file."""
     target: str = ""
-    """Empty in a recipe that only makes the warm start."""
+    """Empty in a recipe that only makes the warm start; otherwise uniform, peak, or weights as {category: weight}."""
     divergence: str = ""
     profile: str = "gpu"
     seed: int = 42
@@ -79,54 +72,59 @@ class Recipe:
     overrides: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.task not in TASKS:
-            raise MadrlError(f"there is no recipe for task {self.task!r}: use one of {', '.join(TASKS)}")
         if self.profile not in PROFILES:
             raise MadrlError(f"PROFILE={self.profile!r} does not exist: use one of {', '.join(PROFILES)}")
-        if self.is_warm_start and self.task not in REAL_TASKS:
-            raise MadrlError(f"{self.task} has no warm start, as in the paper: one of {', '.join(REAL_TASKS)} has")
+        if self.is_warm_start and not self.record.has_warm_start:
+            raise MadrlError(f"{self.task} has no warm start: no prompt asks for its categories (naming)")
         if self.ray_address and not self.nodes:
             raise MadrlError("RAY_ADDRESS needs NNODES, the number of nodes to train on")
         if "{" in self.target and not self.name:
             raise MadrlError(f"a run with a target of its own ({self.target}) is named by you: set NAME=")
-        if self.model == BASE and self.profile == "tiny" and self.is_synthetic:
+        if self.profile == "tiny" and self.model == BASE and not self.record.has_warm_start:
             raise MadrlError(f"the tiny profile has no base model of {self.task}: leave MODEL unset, or name a folder")
+        if self.profile == "tiny" and self.model in ("", BASE) and self.record.file and not self.record.miniature:
+            raise MadrlError(f"{self.task} has no miniature model to start from: set MODEL=, or miniature in that file")
         for override in self.overrides:
             key = override.partition("=")[0].lstrip("+~")
             if key in NOT_OVERRIDES:
                 raise MadrlError(f"{override} is no override of a recipe: {NOT_OVERRIDES[key]}")
+
+    @cached_property
+    def record(self) -> Task:
+        """The task itself."""
+        return load_task(self.task)
 
     @property
     def is_warm_start(self) -> bool:
         return not self.target
 
     @property
-    def is_synthetic(self) -> bool:
-        return self.task in SYNTHETIC_TASKS
-
-    @property
     def runs_programs(self) -> bool:
         """Whether its responses are programs that a sandbox judges."""
-        own = [value for key, _, value in (o.partition("=") for o in self.overrides) if key == "madrl.verifier"]
-        return (own[-1] if own else TASK_VERIFIER.get(self.task)) == CODE
+        return replace(self.record, verifier=self._override("madrl.verifier") or self.record.verifier).runs_programs
+
+    def _override(self, key: str) -> str:
+        """The value that ``overrides`` give to a config key; empty where they give none."""
+        values = [value for name, _, value in (text.partition("=") for text in self.overrides) if name == key]
+        return values[-1] if values else ""
 
     @property
     def run_name(self) -> str:
         """The name of the run's folder. A form or weight that is left to the task is not in it."""
         if self.name:
             return self.name
+        entropy = [f"entropy{self.entropy}"] if self.entropy else []
         if self.is_warm_start:
-            cell = f"{self.task}_{WARM_START}"
+            parts = [WARM_START]
         elif self.form == "rlvr":
-            cell = f"{self.task}_entropy{self.entropy}" if self.entropy else f"{self.task}_rlvr"
+            parts = entropy or ["rlvr"]
         else:
-            parts = [self.task, "gapo"] if self.form == "gapo" else [self.task, self.target, self.divergence]
+            parts = ["gapo"] if self.form == "gapo" else [self.target, self.divergence]
             parts += [self.form] if self.form not in ("", "gapo") else []
             parts += [f"alpha{self.alpha}"] if self.alpha else []
             parts += [f"lambda{self.lambda_g}"] if self.lambda_g and self.form != "gapo" else []
-            parts += [f"entropy{self.entropy}"] if self.entropy else []
-            cell = "_".join(parts)
-        return f"{cell}_{self.profile}_seed{self.seed}"
+            parts += entropy
+        return "_".join([self.record.name, *parts, self.profile, f"seed{self.seed}"])
 
     @property
     def run(self) -> Path:
@@ -136,34 +134,38 @@ class Recipe:
     @property
     def data(self) -> Path:
         """The folder of the task's parquet files, which all seeds share."""
-        generated = self.profile == "tiny" and not self.is_synthetic
-        return self.out / "data" / (f"{self.task}_miniature" if generated else self.task)
+        generated = "_miniature" if self.profile == "tiny" and self.record.miniature_script else ""
+        return self.record.data or self.out / "data" / f"{self.task}{generated}"
 
     @property
     def warm_start(self) -> "Recipe":
         """The recipe of the warm start that this one's training starts from when no model is named, on as many GPUs."""
-        gpus = [value for key, _, value in (o.partition("=") for o in self.overrides) if key == GPUS_KEY]
+        gpus = self._override(GPUS_KEY)
         return Recipe(
             self.task,
             profile=self.profile,
             seed=WARM_START_SEED,
             dataset=self.dataset,
             out=self.out,
-            overrides=tuple(f"++sft.{GPUS_KEY}={value}" for value in gpus[-1:]),
+            overrides=(f"++sft.{GPUS_KEY}={gpus}",) if gpus else (),
         )
 
     @property
     def starts_from_warm_start(self) -> bool:
         """Whether the training takes the task's warm start: on GPUs, unless a model is named or the task has none."""
-        return not (self.is_warm_start or self.is_synthetic or self.model) and self.profile != "tiny"
+        return self.record.has_warm_start and not (self.is_warm_start or self.model or self.profile == "tiny")
+
+    @property
+    def takes_base(self) -> bool:
+        """Whether it starts from the model before any warm start."""
+        return self.is_warm_start or self.model == BASE
 
     @property
     def miniature(self) -> Path | None:
         """The folder of the miniature model that the recipe builds to start from; None when it builds none."""
         if self.profile != "tiny" or self.model not in ("", BASE):
             return None
-        base = self.is_warm_start or self.model == BASE
-        return self.out / "models" / (f"{self.task}_base" if base else self.task)
+        return self.out / "models" / (f"{self.record.name}_base" if self.takes_base else self.record.name)
 
     @property
     def initial_model(self) -> str:
@@ -179,7 +181,7 @@ class Recipe:
     def hydra_overrides(self) -> list[str]:
         """What ``madrl train`` gets, or ``madrl warm-start`` in a recipe of a warm start."""
         paths = {"run": self.run, "data": self.data, "model": self.initial_model}
-        found = [f"task={self.task}", f"profile={self.profile}", f"seed={self.seed}"]
+        found = [f"task={hydra_value(self.record.spec)}", f"profile={self.profile}", f"seed={self.seed}"]
         found += [f"paths.{name}={hydra_value(path)}" for name, path in paths.items()]
         if self.is_warm_start:
             return [*found, *self.overrides]
@@ -192,7 +194,7 @@ class Recipe:
             found.append(f"actor_rollout_ref.actor.entropy_coeff={self.entropy}")
             if self.profile == "gpu":
                 found.append(f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={ENTROPY_TOKENS}")
-        if self.profile == "tiny" and self.is_synthetic:
+        if self.profile == "tiny" and self.record.is_synthetic:
             # This miniature knows nothing but the topics it was finetuned on, so it is evaluated on those.
             found.append(f"data.val_files={hydra_value(self.data / 'train_probe.parquet')}")
         if self.ray_address:
@@ -227,7 +229,7 @@ def recipe_of(words: Sequence[str], variables: Mapping[str, str]) -> Recipe:
     model = variables.get("MODEL", "")
     form = {name: variables.get(name.upper(), "") for name in ("form", "alpha", "lambda_g", "entropy")}
     return Recipe(
-        task=named[0],
+        task=load_task(named[0]).spec,
         target=target,
         divergence=divergence,
         profile=own["profile"],

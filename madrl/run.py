@@ -3,9 +3,9 @@
     madrl run TASK TARGET DIVERGENCE [KEY=VALUE ...]    train towards a target
     madrl run TASK warm_start [KEY=VALUE ...]           only make the model that the task's runs start from
 
-TASK is synthetic_closed, synthetic_open, gsm8k, math or code_contests, TARGET is uniform or peak, DIVERGENCE is l2,
-fkl, rkl or jsd; KEY=VALUE are Hydra overrides of veRL's config (of a warm start's, with warm_start). After a kill, the
-same command goes on where it was. Environment variables:
+TASK is synthetic_closed, synthetic_open, gsm8k, math or code_contests, or the YAML file of your own (madrl.tasks);
+TARGET is uniform or peak, DIVERGENCE is l2, fkl, rkl or jsd; KEY=VALUE are Hydra overrides of veRL's config (of a warm
+start's, with warm_start). After a kill, the same command goes on where it was. Environment variables:
 
 PROFILE=gpu|tiny   8 x 80 GB GPUs with Qwen3-4B, or two CPU cores with a model that is built here (a miniature)
 SEED=42            order of the training data, sampling; the paper's are 42, 123 and 200
@@ -23,6 +23,7 @@ WANDB=1            log to Weights & Biases as well
 NAME, OUT          the run goes to $OUT/$NAME; data and models to $OUT/data, $OUT/models, $OUT/TASK_warm_start_...
 """
 
+import importlib
 import json
 import os
 import shutil
@@ -44,12 +45,10 @@ import madrl
 from madrl.errors import MadrlError
 from madrl.files import waited_for
 from madrl.process import PATIENCE_S, end_with_parent, told_to_stop
-from madrl.recipe import BASE, WARM_START, Recipe, base_model
+from madrl.recipe import WARM_START, Recipe, base_model
 from madrl.run_folder import RunFolder
 
 CHECKOUT = Path(madrl.__file__).parents[1]
-
-DATA_SCRIPTS = {"gsm8k": "gsm8k", "math": "hendrycks_math", "code_contests": "code_contests"}
 
 SANDBOX_START_S = 900.0
 """How long a sandbox may take to prove its toolchains on a busy machine."""
@@ -74,24 +73,18 @@ class Stage(NamedTuple):
 def stages_of(recipe: Recipe) -> list[Stage]:
     """The stages of a recipe in order, each with the model that it works on."""
     stages = shared_stages(recipe)
-    if recipe.starts_from_warm_start:
-        stages.append(_warm_start_stage(recipe.warm_start))
+    if recipe.is_warm_start or recipe.starts_from_warm_start:
+        stages.append(_warm_start_stage(recipe if recipe.is_warm_start else recipe.warm_start))
     if recipe.is_warm_start:
-        return [*stages, _warm_start_stage(recipe)]
-    run, form = recipe.run, recipe.form
-    reward = f"the {recipe.divergence} reward, towards target {recipe.target}"
-    if form == "rlvr":
-        reward = f"correctness alone, its fit measured against target {recipe.target}"
-    elif form == "gapo":
-        reward = "GAPO's reward"
-    elif recipe.is_synthetic:
-        reward = f"the {recipe.divergence} reward alone (no option is wrong), towards target {recipe.target}"
-    judges = recipe.runs_programs
+        return stages
+    run, judges = recipe.run, recipe.runs_programs
+    names = {"rlvr": "correctness alone", "gapo": "GAPO's reward"}
+    alone = " alone (no option is wrong)" if recipe.record.is_synthetic else ""
+    reward = names.get(recipe.form, f"the {recipe.divergence} reward{alone}")
+    description = f"GRPO with {reward}, from {recipe.initial_model}, to {run}; its fit is to target {recipe.target}"
     train = madrl_command("train", *recipe.hydra_overrides())
-    stages.append(
-        Stage("train", f"GRPO with {reward}, from {recipe.initial_model}, to {run}", train, runs_programs=judges)
-    )
-    if not (recipe.profile == "tiny" and recipe.is_synthetic):
+    stages.append(Stage("train", description, train, runs_programs=judges))
+    if not (recipe.profile == "tiny" and recipe.record.is_synthetic):
         holdout = madrl_command("holdout", str(run))
         stages.append(
             Stage("holdout", "sampling the holdout split with the last checkpoint", holdout, runs_programs=judges)
@@ -100,16 +93,15 @@ def stages_of(recipe: Recipe) -> list[Stage]:
 
 
 def shared_stages(recipe: Recipe) -> list[Stage]:
-    """The stages that make what all recipes of the task share: its data, and a miniature to start from. The warm start,
-    which they share as well, is not among them."""
-    stages = [_data_stage(recipe)]
+    """The stages that make what all recipes of the task share: its data, unless they are the user's own, and a
+    miniature to start from. The warm start, which they share as well, is not among them."""
+    stages = [] if recipe.record.data else [_data_stage(recipe)]
     if recipe.miniature is not None:
-        base = recipe.miniature.name.endswith(f"_{BASE}")
-        kind = "which answers in one category unless asked otherwise" if base else "with a skewed mix"
+        kind = "which answers in one category unless asked otherwise" if recipe.takes_base else "with a skewed mix"
         command = madrl_command(
             "miniature", "--task", recipe.task, "--data", str(recipe.data), "-o", str(recipe.miniature)
         )
-        command += ["--base"] if base else []
+        command += ["--base"] if recipe.takes_base else []
         description = f"a miniature model, finetuned by veRL to answer validly, {kind}, to {recipe.miniature}"
         stages.append(Stage("miniature", description, command, makes=recipe.miniature))
     return stages
@@ -120,35 +112,25 @@ def _warm_start_stage(recipe: Recipe) -> Stage:
         f"from {recipe.initial_model}: sampling by category, finetuning, selection by coverage, to {recipe.run}/model"
     )
     command = madrl_command("warm-start", *recipe.hydra_overrides())
-    judges = recipe.runs_programs
     done = recipe.run / "model"
-    return Stage(WARM_START, description, command, makes=recipe.run, done=done, runs_programs=judges)
+    return Stage(WARM_START, description, command, makes=recipe.run, done=done, runs_programs=recipe.runs_programs)
 
 
 def _data_stage(recipe: Recipe) -> Stage:
-    task, data = recipe.task, recipe.data
-    save = ["--local_save_dir", str(data)]
-    if recipe.is_synthetic:
-        form = task.removeprefix("synthetic_")
-        command = _script("synthetic", *save, "--form", form)
-        return Stage("data", f"{task}: topics and prompts to {data}", command, makes=data)
-    if recipe.profile == "tiny":
-        command = _script("miniature", "--task", task, *save)
-        return Stage("data", f"problems in the rows and files of {task} to {data}", command, makes=data)
-    dataset = ["--local_dataset_path", recipe.dataset] if recipe.dataset else []
-    command = _script(DATA_SCRIPTS[task], *save, *dataset)
-    manifest = data / "manifest.json"
-    judges = task == "code_contests"
-    return Stage("data", f"{task}: problems to {data}", command, makes=data, done=manifest, runs_programs=judges)
+    """What makes the paper's data again is quick for all but the real problems, which have a manifest when done."""
+    record, data = recipe.record, recipe.data
+    is_real = recipe.profile != "tiny" and bool(record.miniature_script)
+    script = record.miniature_script if recipe.profile == "tiny" and record.miniature_script else record.data_script
+    command = [sys.executable, "-m", f"data_prep.{script[0]}", *script[1:], "--local_save_dir", str(data)]
+    if is_real and recipe.dataset:
+        command += ["--local_dataset_path", recipe.dataset]
+    done, judges = data / "manifest.json" if is_real else None, is_real and record.runs_programs
+    return Stage("data", f"prompts of {record.name} to {data}", command, makes=data, done=done, runs_programs=judges)
 
 
 def madrl_command(*arguments: str) -> list[str]:
     """The command line's ``madrl`` with ``arguments``, in this interpreter."""
     return [sys.executable, "-m", "madrl.cli", *arguments]
-
-
-def _script(name: str, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", f"data_prep.{name}", *arguments]
 
 
 def run(recipe: Recipe, dry_run: bool = False) -> None:
@@ -165,15 +147,14 @@ def run(recipe: Recipe, dry_run: bool = False) -> None:
         if recipe.starts_from_warm_start:
             resolved_config(recipe.warm_start)
         print("".join(f"# {line}\n" for line in plan_lines(recipe, stages)) + text, end="", flush=True)
-        if not recipe.dataset or recipe.is_warm_start:
+        if not recipe.dataset or recipe.is_warm_start or recipe.record.data:
             return
         where = f"the rewards of responses written by hand, to rows of {recipe.data}"
         rehearsal = Stage("rehearsal", where, madrl_command("rehearse", *recipe.hydra_overrides()))
         stages = [stages[0], rehearsal._replace(runs_programs=recipe.runs_programs)]
     if recipe.profile == "tiny":
         print(
-            f"PROFILE=tiny: a miniature stand-in for {recipe.task}, on problems and with a model made here; not the "
-            "benchmark",
+            f"PROFILE=tiny: a miniature stand-in for {recipe.record.name}, with a model made here; not the benchmark",
             flush=True,
         )
     run_stages(stages, recipe.run, reachable=not recipe.ray_address)
@@ -211,7 +192,7 @@ def _check_machine(recipe: Recipe, dry_run: bool) -> None:
     if not model.exists():
         raise MadrlError(
             f"{model}, which the recipe starts from, is not there, and there are no GPUs here to make it: call "
-            f"bash recipes/{recipe.task}_warm_start.sh on a node that has some and sees that folder, or set MODEL="
+            f"madrl run {recipe.task} {WARM_START} on a node that has some and sees that folder, or set MODEL="
         )
 
 
@@ -308,9 +289,10 @@ def sandbox_urls(folder: Path, reachable: bool = True) -> Iterator[str]:
     if not reachable:
         raise MadrlError("other nodes cannot reach a sandbox of ours: start some, and name them in SANDBOX_URL=")
     log = folder / "sandbox.log"
+    (sandbox,) = map(Path, importlib.import_module("sandbox").__path__)
     with (folder / "sandbox_install.log").open("wb") as install_log:
         installed = subprocess.run(
-            ["bash", str(CHECKOUT / "sandbox" / "install.sh")], stdout=install_log, stderr=install_log, check=False
+            ["bash", str(sandbox / "install.sh")], stdout=install_log, stderr=install_log, check=False
         )
     if installed.returncode:
         raise MadrlError(f"sandbox/install.sh ended with exit code {installed.returncode}: see {install_log.name}")
@@ -320,9 +302,7 @@ def sandbox_urls(folder: Path, reachable: bool = True) -> Iterator[str]:
     # When the run ends nobody waits for what is still being graded.
     command = [sys.executable, "-m", "sandbox", "--host", "127.0.0.1", "--port", str(port), "--drain-s", "5"]
     with log.open("ab") as output:
-        service = subprocess.Popen(
-            command, cwd=CHECKOUT, stdout=output, stderr=output, close_fds=False, preexec_fn=end_with_parent()
-        )
+        service = subprocess.Popen(command, stdout=output, stderr=output, close_fds=False, preexec_fn=end_with_parent())
     try:
         url = f"http://127.0.0.1:{port}"
         deadline = time.monotonic() + SANDBOX_START_S

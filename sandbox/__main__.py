@@ -23,11 +23,12 @@ from sandbox.judge_service import JudgeService
 from sandbox.languages import LANGUAGES, Toolchain, with_java_loop
 from sandbox.metrics import Metrics
 from sandbox.pool import Pool, Worker
-from sandbox.service import JsonLines, State, build_app
-from sandbox.settings import Protection, Settings
+from sandbox.service import JsonLines, ServiceState, build_app
+from sandbox.settings import Protection, ServiceSettings
 
 UID_BASE = 65100
-"""First of the users that sandboxes run as when the service is root, one a slot: Debian reserves this range."""
+"""The user id of the first slot when the service is root. Each slot has a user of its own, from a range that Debian
+reserves."""
 MAX_SLOTS = 400
 
 
@@ -48,9 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def parse(arguments: Sequence[str] | None) -> Settings:
-    """Settings from the command line."""
-    default = Settings()
+def parse(arguments: Sequence[str] | None) -> ServiceSettings:
+    """The settings from the command line."""
+    default = ServiceSettings()
     parser = argparse.ArgumentParser(
         prog="madrl-sandbox", description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
@@ -80,14 +81,14 @@ def parse(arguments: Sequence[str] | None) -> Settings:
     values = parser.parse_args(arguments)
     if not 1 <= values.slots <= MAX_SLOTS:
         parser.error(f"--slots {values.slots}: 1 to {MAX_SLOTS}")
-    return Settings(**vars(values))
+    return ServiceSettings(**vars(values))
 
 
 def _stop_before_serving(number: int, _: object) -> None:
     raise SystemExit(128 + number)
 
 
-async def serve(settings: Settings) -> None:
+async def serve(settings: ServiceSettings) -> None:
     """Start, serve, drain. Raises SandboxError when the machine cannot give what was asked for."""
     async with AsyncExitStack() as stack:
         folder = state.open_state(settings.state_dir or state.default_state_folder())
@@ -96,7 +97,7 @@ async def serve(settings: Settings) -> None:
         if groups:
             stack.callback(groups.remove)
         native = state.native_tools(folder)
-        run_folder = state.RunFolder(folder)
+        run_folder = state.ScratchFolder(folder)
         stack.callback(run_folder.remove)
         toolchains, missing = find_toolchains(folder, settings.java_loop)
         workers = []
@@ -120,13 +121,13 @@ async def serve(settings: Settings) -> None:
             raise SandboxError("no language works here")
         cache = ArtifactCache(run_folder.path, settings.cache_mb << 20)
         service = JudgeService(pool, cache, missing, Metrics())
-        await _run_server(State(service, settings, protection, reason), settings, listener)
+        await _run_server(ServiceState(service, settings, protection, reason), settings, listener)
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """The address, taken before anything else is done; nobody can connect until the service is ready.
+    """A socket bound to the address, before anything else is done. Nobody can connect until the service is ready.
 
-    Raises SandboxError when it cannot be had.
+    Raises SandboxError when the address cannot be had.
     """
     try:
         family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -138,7 +139,7 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def protect(settings: Settings) -> tuple[cgroups.Cgroups | None, Protection, str]:
+def protect(settings: ServiceSettings) -> tuple[cgroups.Cgroups | None, Protection, str]:
     """The cgroups, the level of protection, and why it is not a higher one. Raises SandboxError below ``require``."""
     groups, reason = None, "cgroups are switched off"
     if settings.cgroups:
@@ -157,7 +158,7 @@ def protect(settings: Settings) -> tuple[cgroups.Cgroups | None, Protection, str
 
 
 def find_toolchains(folder: Path, java_loop: bool) -> tuple[dict[str, Toolchain], dict[str, str]]:
-    """Toolchains that are installed, and for the other languages what to install."""
+    """The toolchains that are installed, and for each of the other languages what to install."""
     found, missing = {}, {}
     for name, find in LANGUAGES.items():
         try:
@@ -170,7 +171,7 @@ def find_toolchains(folder: Path, java_loop: bool) -> tuple[dict[str, Toolchain]
 
 
 async def canaries(pool: Pool, toolchains: dict[str, Toolchain]) -> dict[str, str]:
-    """Compile and run each language's canary. Returns what went wrong, by language."""
+    """Compile and run each language's canary. Returns language -> what went wrong."""
 
     async def one(language: str) -> tuple[str, str | None]:
         async with pool.slot() as worker:
@@ -182,16 +183,16 @@ async def canaries(pool: Pool, toolchains: dict[str, Toolchain]) -> dict[str, st
 
 
 class _Server(uvicorn.Server):
-    """Says in /health that it drains."""
+    """A server that tells /health when it drains."""
 
-    shared: State
+    shared: ServiceState
 
     def handle_exit(self, sig: int, frame: object) -> None:
         self.shared.draining = True
         super().handle_exit(sig, frame)  # type: ignore[arg-type]
 
 
-async def _run_server(shared: State, settings: Settings, listener: socket.socket) -> None:
+async def _run_server(shared: ServiceState, settings: ServiceSettings, listener: socket.socket) -> None:
     config = uvicorn.Config(
         build_app(shared),
         log_config=None,

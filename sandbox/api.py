@@ -1,4 +1,4 @@
-"""What the service takes and gives over HTTP: the native route ``/judge`` and SandboxFusion's ``/run_code``."""
+"""The requests and answers of the service over HTTP: the native route ``/judge`` and SandboxFusion's ``/run_code``."""
 
 from enum import StrEnum
 from typing import Literal
@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Verdict(StrEnum):
-    """What became of a program, in the judges' customary two letters."""
+class JudgeVerdict(StrEnum):
+    """The verdict on a program, in the two or three letters that are customary among judges."""
 
     AC = "AC"
     """Accepted: every test's output matches."""
@@ -59,7 +59,7 @@ class JudgeRequest(_Request):
 
 
 class CompileReport(BaseModel):
-    """What the compiler said."""
+    """The result of the compilation."""
 
     status: Literal["ok", "error", "time_limit", "memory_limit"]
     exit_code: int | None
@@ -68,28 +68,28 @@ class CompileReport(BaseModel):
     cpu_s: float
     wall_s: float
     cached: bool
-    """The result comes from the compile cache; the times are those of the compilation that filled it."""
+    """True when the result comes from the compile cache. The times are those of the compilation that filled it."""
 
 
 class TestReport(BaseModel):
-    """What one test showed."""
+    """The result of one test."""
 
-    verdict: Verdict
+    verdict: JudgeVerdict
     cpu_s: float
-    """Of all its processes."""
+    """CPU time of all the program's processes."""
     wall_s: float
     rss_kb: int
-    """Peak resident memory of its main process; under --java-loop, what the shared one has at the end of the test."""
+    """Peak resident memory of the main process. Under --java-loop: the shared process's memory when the test ends."""
     exit_code: int | None
-    """None when a signal ended it."""
+    """None when a signal ended the program."""
     signal: int | None
     message: str = ""
 
 
 class JudgeResponse(BaseModel):
-    """The verdict on a program: AC, or its first failed test's."""
+    """The verdict on a program: AC, or that of the first test that it fails."""
 
-    verdict: Verdict
+    verdict: JudgeVerdict
     passed: int
     total: int
     first_failed: int | None
@@ -97,7 +97,7 @@ class JudgeResponse(BaseModel):
     compile: CompileReport | None
     """None only with IE."""
     tests: list[TestReport]
-    """In the order of the request; shorter when stop_on_first_failure ended it."""
+    """The results in the order of the request. There are fewer when stop_on_first_failure ended the run."""
     toolchain: str
     message: str = ""
 
@@ -112,7 +112,7 @@ class RunCodeRequest(BaseModel):
     run_timeout: float = Field(10, gt=0, le=300)
     memory_limit_MB: int = -1  # noqa: N815 (SandboxFusion's spelling)
     files: dict[str, str | None] = {}
-    """Path in the working directory to base64 content."""
+    """Path in the working directory -> content in base64."""
     fetch_files: list[str] = []
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from sandbox.errors import SandboxError
 
 SYSTEM = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/libexec", "/usr/bin")
-"""Shown read-only. Not /usr/local, /opt, /srv, /home: what the machine's owner puts there is unseen."""
+"""Folders that a sandbox sees, read-only. /usr/local, /opt, /srv and /home are hidden: what the machine's owner puts
+there must stay unseen."""
 
 TMP_MB = 256
 SHM_MB = 64
@@ -25,7 +26,7 @@ CLEAN_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp"}
 
 @dataclass(frozen=True)
 class View:
-    """What the inside of a sandbox looks like."""
+    """The folders and the environment that a program finds in its sandbox."""
 
     binds: tuple[tuple[str, str], ...] = ()
     """(path on the host, path inside), read-only."""
@@ -34,13 +35,13 @@ class View:
 
 @dataclass(frozen=True)
 class Jail:
-    """Where and as whom a command runs."""
+    """The place in which a command runs, and the user that it runs as."""
 
     view: View
     enter: str
-    """The program of native/enter.c."""
+    """Path of the program that native/enter.c compiles to."""
     uid: int
-    """0: as the service's own user, which is then not root."""
+    """User that the command runs as. 0 stands for the service's own user, which is then not root."""
     nice: int
     procs_files: Sequence[str] = ()
 
@@ -50,7 +51,8 @@ class Jail:
 
 
 def bubblewrap(jail: Jail, command: Sequence[str]) -> list[str]:
-    """Namespaces of its own for users, mounts, processes, network, IPC, host name and cgroups; no capabilities."""
+    """Run the command without capabilities, in namespaces of its own for users, mounts, processes, network, IPC, host
+    name and cgroups."""
     argv = jail.entering(jail.uid, jail.procs_files)
     argv += [
         _tool("bwrap", "bubblewrap"),
@@ -72,7 +74,8 @@ def bubblewrap(jail: Jail, command: Sequence[str]) -> list[str]:
 
 
 def _read_only(*mounts: str) -> list[str]:
-    """Also /proc, below which a program could leave notes, or set the limits of its namespaces, for its next test."""
+    """Options that make the mounts read-only. /proc is among them: below it a program could leave notes for its next
+    test, or set the limits of its namespaces."""
     return [part for mount in mounts for part in ("--remount-ro", mount)]
 
 
@@ -80,9 +83,12 @@ HIDDEN = ("/root", "/home", "/srv", "/opt", "/mnt", "/media", "/boot", "/sys", "
 
 
 def firejail(jail: Jail, command: Sequence[str]) -> list[str]:
-    """For machines on which bubblewrap cannot work. Weaker: the host's files are there, read-only, less what is hidden
-    here; there is no user namespace; the runner is not process 1, so that a program can kill it (and is then judged to
-    have crashed). Needs root, or a user whom firejail's own configuration allows."""
+    """Run the command under firejail, for machines on which bubblewrap cannot work.
+
+    It is weaker. The program sees the host's files, read-only, but for those that are hidden here. There is no user
+    namespace. The runner is not process 1, so that a program can kill it, and is then judged to have crashed. It needs
+    root, or a user whom firejail's own configuration allows.
+    """
     hidden = [*HIDDEN, str(Path(__file__).parents[1]), sys.prefix]
     kept = [source for source, _ in jail.view.binds]
     argv = [
@@ -101,7 +107,7 @@ def firejail(jail: Jail, command: Sequence[str]) -> list[str]:
 
 
 def _on_the_host(view: View, command: Sequence[str]) -> list[str]:
-    """The command with the paths that a bind would have moved put back to where they really are."""
+    """The command with real paths in place of those that exist only where binds do."""
     real = {inside: source for source, inside in view.binds}
     insides = "|".join(re.escape(inside) for inside in sorted(real, key=len, reverse=True))
     return [re.sub(rf"(?:{insides})(?=[/\s]|$)", lambda found: real[found[0]], part) for part in command]

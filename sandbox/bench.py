@@ -41,11 +41,11 @@ PLAIN_COMPILE = {
     "go": ("go", "build", "-o", "main", "main.go"),
     "javascript": ("node", "--check", "main.js"),
 }
-"""What one would type."""
+"""The command that one would type to compile a canary by hand."""
 
 
 class Cost(NamedTuple):
-    """Of one program with all its tests."""
+    """The cost of one program with all its tests."""
 
     cpu_s: float
     programs_per_s: float
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def measure_bare(language: str, programs: int, tests: int, folder: Path, scratch: Path) -> Bare:
-    """What there is without the service."""
+    """The costs without the service: of the bare command, and of the command in bubblewrap."""
     toolchain = LANGUAGES[language](folder)
     source = scratch / language
     source.mkdir(mode=0o755)
@@ -129,7 +129,7 @@ def row(name: str, bare: Bare, served: Served) -> list[str]:
 
 
 def compile_plain(language: str, source: Path) -> None:
-    """As one would by hand, in ``source``."""
+    """Compile the canary in the folder ``source``, as one would by hand."""
     environment = {"PATH": "/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME": str(source)}
     subprocess.run(PLAIN_COMPILE[language], cwd=source, check=True, env=environment)
 
@@ -150,7 +150,7 @@ def measure(command: list[str], programs: int, tests: int, source: Path) -> Cost
 
 
 def spawn_loop(command: list[str], tests: int, stdin: str) -> float:
-    """Run a command once a test, reading what it prints; the CPU seconds that took, its own and the command's."""
+    """Run a command once for each test and read what it prints. Returns the CPU seconds of both processes."""
     before = sum(os.times()[:4])
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/tmp"}
     for _ in range(tests):
@@ -171,7 +171,7 @@ def spawn_loop(command: list[str], tests: int, stdin: str) -> float:
 
 
 def measure_service(language: str, programs: int, tests: int, running: tuple[str, psutil.Process]) -> Served:
-    """Over HTTP, as many requests at once as there are cores."""
+    """The cost of the canary over HTTP, with as many requests at once as there are cores."""
     url, service = running
     fields = {
         "language": language,
@@ -205,7 +205,7 @@ def tree_cpu(service: psutil.Process) -> float:
 
 
 def timed(work: Callable[[], None]) -> float:
-    """Wall seconds."""
+    """The wall seconds that ``work`` takes."""
     started = time.monotonic()
     work()
     return time.monotonic() - started
@@ -213,7 +213,7 @@ def timed(work: Callable[[], None]) -> float:
 
 @contextlib.contextmanager
 def running_service(slots: int, *arguments: str) -> Iterator[tuple[str, psutil.Process]]:
-    """The service on a free port: its address and its front process."""
+    """Run the service on a free port. Yields its address and its front process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

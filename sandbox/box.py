@@ -25,36 +25,36 @@ _RUN, _PUT, _GET = 1, 2, 3
 _WIPE, _RESIDENT = 1, 2
 _WALL, _CPU, _OUTPUT, _MEMORY, _FILES, _FAILED, _STARVED = 1, 2, 4, 8, 16, 32, 64
 _AHEAD = 64
-"""Requests sent before their turn."""
+"""How many requests are sent before their turn."""
 _AHEAD_BYTES = 1 << 20
 
 HELLO_TIMEOUT_S = 120.0
 GRACE_S = 60.0
-"""How long past its limits a reply may take: a loaded machine, a large core of memory to give back."""
+"""How much longer than its limits a reply may take: the machine may be loaded, or have much memory to give back."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one program, the compiler included."""
+    """The limits of one program. A compiler is a program too."""
 
     cpu_s: float
     wall_s: float
-    """Less the time that one of its threads was ready to run and had no core, as far as the kernel counts it."""
+    """Wall time. Time in which a thread was ready to run and had no core does not count, where the kernel counts it."""
     patience_s: float
-    """Of all time."""
+    """Wall time that includes waiting for a core."""
     memory_mb: int
-    """Of everything in the sandbox together; cgroup, or the runner's watch where there is none."""
+    """Memory of everything in the sandbox together. A cgroup holds it, or the runner's watch where there is none."""
     output_bytes: int = 16 << 20
-    """Of each stream."""
+    """Largest output on each stream."""
     processes: int = 128
     stack_mb: int = 256
     file_mb: int = 256
     bounded_address_space: bool = True
-    """Without a memory cgroup, RLIMIT_AS as a second line: not for runtimes that reserve far more than they use."""
+    """Whether RLIMIT_AS is set where there is no memory cgroup. A runtime that reserves much cannot have it."""
 
 
-class Outcome(NamedTuple):
-    """What one run of the program did."""
+class RunOutcome(NamedTuple):
+    """The result of one run of the program."""
 
     exit_code: int | None
     signal: int | None
@@ -69,14 +69,14 @@ class Outcome(NamedTuple):
     over_memory: bool
     over_files: bool
     starved: bool
-    """Out of patience: it waited for a core for most of its time."""
+    """It ran out of patience, because it waited for a core for most of its time."""
     failed: bool
-    """The runner could not start it at all, or a resident program did not do this test as it should."""
+    """The runner could not start the program at all, or a resident program did not do this test as it should."""
 
 
 @dataclass(frozen=True)
 class Slot:
-    """Where sandboxes of one worker run: its user, its cgroups, its tools. Fixed for the life of a worker."""
+    """The user, cgroups and tools with which one worker runs its sandboxes. They stay the same for a worker's life."""
 
     native: str
     """The folder with enter, runner, runner.so, zygote.py and filter.bpf."""
@@ -84,7 +84,7 @@ class Slot:
     """A folder that the slot's user can enter."""
     backend: str = "bubblewrap"
     uid: int = 0
-    """0: the service is not root, and sandboxes run as its own user."""
+    """User that sandboxes run as. 0 when the service is not root: they run as its own user then."""
     group: SlotGroup | None = None
     nice: int = 10
 
@@ -161,7 +161,7 @@ class Box:
         return BACKENDS[self.slot.backend](jail, command)
 
     def __exit__(self, *_: object) -> None:
-        """The runner kills and reaps everything when the socket closes; what does not go by itself is killed."""
+        """Close the socket, at which the runner kills and reaps everything, and kill what does not end by itself."""
         self._socket.close()
         try:
             self._process.wait(5)
@@ -185,7 +185,8 @@ class Box:
             raise BoxLostError(f"could not write {path!r} in the sandbox")
 
     def get(self, path: str, limit_bytes: int) -> dict[str, bytes] | None:
-        """Every regular file at or under ``path``; None when there is none, or too much. Raises BoxLostError."""
+        """Path -> content of every regular file at or under ``path``. None when there is none, or they exceed
+        ``limit_bytes``. Raises BoxLostError."""
         name = path.encode()
         self._send(_REQUEST.pack(_GET, 0, len(name), 0, 0, 0, 0, limit_bytes, 0, 0, 0) + name)
         _, flags, _, _, _, blob, _ = self._reply(time.monotonic() + GRACE_S)
@@ -199,7 +200,7 @@ class Box:
             at = start + size
         return files
 
-    def run(self, inputs: Sequence[bytes], resident: bool = False) -> Iterator[Outcome]:
+    def run(self, inputs: Sequence[bytes], resident: bool = False) -> Iterator[RunOutcome]:
         """Run the program once on each input, in order, with nothing left of the one before. Raises BoxLostError.
 
         ``resident``: the command is one process that takes every input in turn (native/Loop.java). An outcome that has
@@ -235,9 +236,9 @@ class Box:
         )
         return header + stdin
 
-    def _outcome(self, deadline: float) -> Outcome:
+    def _outcome(self, deadline: float) -> RunOutcome:
         status, flags, rss_kb, cpu_us, wall_us, stdout, stderr = self._reply(deadline)
-        return Outcome(
+        return RunOutcome(
             exit_code=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
             signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
             cpu_s=cpu_us / 1e6,
@@ -261,7 +262,7 @@ class Box:
         return status, flags, rss_kb, cpu_us, wall_us, body[:out_length], body[out_length:]
 
     def _send(self, data: bytes) -> None:
-        """Queue for sending; what the socket does not take now goes out while replies are awaited."""
+        """Queue ``data`` for sending. What the socket does not take now goes out while replies are awaited."""
         self._pending += data
         self._flush()
 

@@ -1,4 +1,7 @@
-"""Compiled programs by what went into them, compile errors too. Whoever asks first compiles; the others wait for it."""
+"""Compiled programs and compile errors, under a key made of what went into them.
+
+Whoever asks for a program first compiles it. The others wait for the result.
+"""
 
 import asyncio
 import shutil
@@ -16,7 +19,8 @@ MAX_ENTRIES = 20_000
 
 @dataclass
 class Entry:
-    """One program. ``folder`` is filled once ``result`` is ok; a result of None: the compilation was given up."""
+    """One program. ``folder`` is filled once ``result`` is ok. A result of None says that the compilation was given
+    up."""
 
     folder: Path
     result: "asyncio.Future[Compiled | None]" = field(
@@ -33,7 +37,7 @@ class Entry:
 
 
 class ArtifactCache:
-    """Least recently used first out, above ``max_bytes`` on disk. Artifacts in use stay."""
+    """Keeps at most ``max_bytes`` of artifacts on disk and drops the least recently used first. Those in use stay."""
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self.folder = folder
@@ -43,7 +47,7 @@ class ArtifactCache:
 
     @contextmanager
     def use(self, key: str) -> Iterator[Entry]:
-        """The program's entry, kept for as long as it is used."""
+        """The program's entry, which is kept for the length of the block."""
         entry = self._entries.get(key)
         if entry is None:
             entry = self._entries[key] = Entry(self.folder / uuid.uuid4().hex)
@@ -57,14 +61,14 @@ class ArtifactCache:
 
     @contextmanager
     def compiling(self, key: str, entry: Entry) -> Iterator[None]:
-        """Around the work of whoever claimed the entry: those who wait are told when it is given up."""
+        """Surround the work of whoever claimed the entry, so that those who wait are told when it is given up."""
         try:
             yield
         finally:
             self.fill(key, entry, None)
 
     def fill(self, key: str, entry: Entry, result: Compiled | None) -> None:
-        """Tell everybody who waits, once. Only what the compiler said is kept."""
+        """Give the result to everybody who waits. Only the first call counts. None is not kept."""
         if entry.result.done():
             return
         entry.result.set_result(result)

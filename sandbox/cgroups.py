@@ -16,8 +16,8 @@ from sandbox.errors import SandboxError
 NAME = "madrl-sandbox"
 NEEDED = ("memory", "pids")
 CPU_WEIGHT = 10
-"""Of the usual 100: training and inference come first. It is the service's in version 2, where the others are groups
-too. In version 1 they can be single threads, and it is a slot's, up to 100 for all of them."""
+"""CPU weight, where 100 is usual: training and inference come first. In version 2 it is the whole service's, because
+only groups compete with it. In version 1 single threads compete too: each slot gets it, up to 100 for all."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SlotGroup:
 
     @property
     def cpu_counter(self) -> Path:
-        """A file with the CPU time used: nanoseconds alone (version 1), or a line ``usage_usec N``."""
+        """A file with the CPU time used: a number of nanoseconds in version 1, a line ``usage_usec N`` in version 2."""
         return (
             self.directories["cpuacct"] / "cpuacct.usage" if self.version == 1 else self.directories["cpu"] / "cpu.stat"
         )
@@ -63,15 +63,15 @@ class SlotGroup:
             raise SandboxError(f"cannot set the limits of {memory}: {error}") from error
 
     def mark(self) -> int:
-        """A moment, for hit_limit_since()."""
+        """A mark of this moment, which hit_limit_since() takes."""
         if self.version == 1:
             (self.directories["memory"] / "memory.max_usage_in_bytes").write_text("0")
             return 0
         return _counter(self.directories["memory"] / "memory.events", "max")
 
     def hit_limit_since(self, mark: int) -> bool:
-        """Whether the group came up against its own memory limit. When it did not, and the kernel killed in it all the
-        same, it was the machine that had no memory left. (Version 1 no longer counts failures; its peak tells.)"""
+        """Whether the group has met its own memory limit. When it has not, and the kernel killed in it all the same,
+        the machine had no memory left. Version 1 no longer counts failures, so that its peak decides."""
         memory = self.directories["memory"]
         if self.version == 1:
             peak, limit = (int((memory / f"memory.{name}_in_bytes").read_text()) for name in ("max_usage", "limit"))
@@ -79,15 +79,15 @@ class SlotGroup:
         return _counter(memory / "memory.events", "max") > mark
 
     def oom_kills(self) -> int:
-        """How many processes the kernel killed in it for memory."""
+        """How many of the group's processes the kernel has killed for memory."""
         return _counter(self.oom_counter, "oom_kill")
 
     def is_empty(self) -> bool:
-        """No process is left in it."""
+        """Whether no process is left in the group."""
         return not any((path / "cgroup.procs").read_text() for path in self.directories.values())
 
     def kill(self, timeout_s: float = 60.0) -> None:
-        """Kill what is left in it and wait until it is gone."""
+        """Kill what is left in the group and wait until it is gone, for at most ``timeout_s``."""
         deadline = time.monotonic() + timeout_s
         while not self.is_empty():
             for path in self.directories.values():
@@ -138,7 +138,7 @@ def create() -> Cgroups:
 
 
 def _mounts() -> list[tuple[str, str, Path, set[str]]]:
-    """(type, root within the hierarchy, mount point, super options) of every cgroup mount."""
+    """Every cgroup mount as (type, root within the hierarchy, mount point, super options)."""
     found = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         left, _, right = line.partition(" - ")
@@ -150,14 +150,14 @@ def _mounts() -> list[tuple[str, str, Path, set[str]]]:
 
 
 def _own_directory(root: str, mount: Path, path: str) -> Path:
-    """Where /proc/self/cgroup's ``path`` is below ``mount``, which shows the hierarchy from ``root`` on."""
+    """The directory of /proc/self/cgroup's ``path`` below ``mount``, which shows the hierarchy from ``root`` on."""
     inside = path[len(root) :] if root != "/" and path.startswith(root) else path
     directory = mount / inside.strip("/")
     return directory if directory.is_dir() else mount
 
 
 def _own_paths() -> dict[str, str]:
-    """Controller to our path in its hierarchy; the unified hierarchy is under the empty name."""
+    """Controller -> our path in its hierarchy. The unified hierarchy is under the empty name."""
     paths = {}
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -210,11 +210,11 @@ def _enable(group: Path) -> None:
         try:
             (group / "cgroup.subtree_control").write_text(f"+{controller}")
         except OSError:
-            continue  # whether it took is read from the child's cgroup.controllers
+            continue  # the child's cgroup.controllers will say whether it worked
 
 
 def _leave_to_leaf(group: Path) -> None:
-    """A v2 group with processes of its own cannot hand out controllers: when we are alone in it, move to a child."""
+    """Move to a child group when we are alone in ``group``: a v2 group with processes cannot hand out controllers."""
     if (group / "cgroup.procs").read_text().split() == [str(os.getpid())]:
         leaf = group / f"{NAME}-service"
         leaf.mkdir(exist_ok=True)
@@ -222,10 +222,10 @@ def _leave_to_leaf(group: Path) -> None:
 
 
 def _remove_stale(parent: Path) -> None:
-    """Groups of services that were killed, with what is left in them.
+    """Remove the groups of services that were killed, with what is left in them.
 
-    Which can be a bubblewrap whose first process died before it let the second go on: that one waits for ever. The
-    program had not begun then.
+    What is left can be a bubblewrap whose first process died before it let the second go on, which then waits for ever.
+    The program had not begun in that case.
     """
     for left in parent.glob(f"{NAME}-[0-9]*"):
         if not Path("/proc", left.name.rpartition("-")[2]).exists():
@@ -239,7 +239,7 @@ def _remove_tree(base: Path) -> None:
                 _kill(child)
                 child.rmdir()
             base.rmdir()
-        except (FileNotFoundError, PermissionError):  # it is gone, or another user's
+        except (FileNotFoundError, PermissionError):  # it is gone, or it belongs to another user
             return
         except OSError:
             time.sleep(0.02)
@@ -249,7 +249,7 @@ def _remove_tree(base: Path) -> None:
 
 def _kill(group: Path) -> None:
     for pid in map(int, (group / "cgroup.procs").read_text().split()):
-        if pid:  # 0 stands for one of another PID namespace, and would be ourselves
+        if pid:  # 0 stands for a process of another PID namespace, and kill(0) would end ourselves
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 

@@ -17,12 +17,13 @@ _SHOWN_BYTES = 48
 
 
 def compare(mode: str, output: bytes, expected: bytes, abs_tol: float, rel_tol: float) -> str | None:
-    """None when ``output`` matches ``expected``; else where they part, in at most 200 printable ASCII characters.
+    """None when ``output`` matches ``expected``. Otherwise where they part, in at most 200 printable ASCII characters.
 
-    tokens: the same number of tokens between ASCII whitespace, each equal as bytes or as a number (``_same_number``).
-    lines: the same lines, without the whitespace at each line's end and the blank lines at the end.
-    exact: the same bytes. The tolerances count in tokens mode only.
-    Raises ValueError for any other mode.
+    ``mode`` is one of:
+    tokens: as many tokens between ASCII whitespace, and each equals its counterpart as bytes or as a number.
+    lines: the same lines, where whitespace at a line's end and blank lines at the end of the output do not count.
+    exact: the same bytes.
+    The tolerances count in tokens mode only. Raises ValueError for any other mode.
     """
     if mode not in ("tokens", "lines", "exact"):
         raise ValueError(f"unknown checker mode {mode!r}: use tokens, lines or exact")
@@ -50,10 +51,11 @@ def _compare_tokens(output: bytes, expected: bytes, abs_tol: Decimal, rel_tol: D
 def _same_number(output: bytes, expected: bytes, abs_tol: Decimal, rel_tol: Decimal) -> bool:
     """Whether two tokens that differ as bytes are the same number.
 
-    Two integers: the same digits with the same sign, where ``+5`` is ``5`` and ``-0`` is ``0``; but ``007`` is not
-    ``7``, since strings of digits are answers too. With a point or an exponent in either: |output - expected| <=
-    max(abs_tol, rel_tol * |expected|), in exact arithmetic; and < 0.5 when an integer is expected, so that no
-    tolerance makes 10^17 of 10^17 + 1. Only decimal notation in ASCII is a number: no ``nan``, ``inf``, ``1_000``.
+    Two integers are the same when they have the same digits and the same sign. ``+5`` is ``5`` and ``-0`` is ``0``, but
+    ``007`` is not ``7``, because strings of digits are answers too. When either has a point or an exponent, they are
+    the same when |output - expected| <= max(abs_tol, rel_tol * |expected|), in exact arithmetic. The difference must
+    also be < 0.5 when an integer is expected, so that no tolerance makes 10^17 of 10^17 + 1. Only decimal notation in
+    ASCII is a number: ``nan``, ``inf`` and ``1_000`` are not.
     """
     if _INTEGER.fullmatch(output) and _INTEGER.fullmatch(expected):
         return _signed(output) == _signed(expected)
@@ -67,7 +69,7 @@ def _same_number(output: bytes, expected: bytes, abs_tol: Decimal, rel_tol: Deci
 
 
 def _signed(integer: bytes) -> tuple[bool, bytes]:
-    """Whether it is below zero, and its digits. No int(): that is quadratic, and refuses more than 4300 digits."""
+    """Whether the integer is below zero, and its digits. int() takes quadratic time and has a longest number."""
     digits = integer.lstrip(b"+-")
     return integer.startswith(b"-") and bool(digits.strip(b"0")), digits
 
@@ -82,7 +84,7 @@ def _compare_lines(output: bytes, expected: bytes) -> str | None:
 
 
 def _lines(text: bytes, most: int) -> list[bytes]:
-    """At most ``most`` lines (-1: all) and what follows them in one piece, without the blank end."""
+    """At most ``most`` lines (-1 for all) and what follows them in one piece, without the blank end."""
     text = text.rstrip()
     return text.split(b"\n", most) if text else []
 
@@ -104,7 +106,7 @@ def _compare_bytes(output: bytes, expected: bytes) -> str:
 
 
 def _show(token: bytes) -> str:
-    """``'12'``, escaped and cut: at most 80 characters."""
+    """The token in quotes, escaped, and cut to at most 80 characters."""
     text = repr(token[:_SHOWN_BYTES])[1:]
     if len(token) <= _SHOWN_BYTES and len(text) <= _SHOWN_BYTES + 2:
         return text

@@ -4,7 +4,7 @@ import struct
 from collections.abc import Mapping
 
 _SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
-"""Bytes of a constant after its tag; tag 1, a string, says its own."""
+"""Tag -> how many bytes of a constant follow it. A string, tag 1, says its own length."""
 _PUBLIC, _STATIC = 0x0001, 0x0008
 
 
@@ -23,7 +23,7 @@ def main_class(files: Mapping[str, bytes]) -> str:
 
 
 def _describe(content: bytes) -> tuple[str, bool, bool]:
-    """(internal name, public, has main)."""
+    """A class's internal name, whether it is public, and whether it has a main method."""
     (count,) = struct.unpack_from(">H", content, 8)
     strings: dict[int, bytes] = {}
     classes: dict[int, int] = {}
@@ -50,7 +50,7 @@ def _describe(content: bytes) -> tuple[str, bool, bool]:
         flags & wanted == wanted and strings[name] == b"main" and strings[kind] == b"([Ljava/lang/String;)V"
         for flags, name, kind in members
     )
-    # Modified UTF-8: a character beyond 16 bits stands as two surrogates.
+    # The name is in modified UTF-8, in which a character beyond 16 bits is written as two surrogates.
     name = (
         strings[classes[this_class]].decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16")
     )

@@ -1,4 +1,4 @@
-"""What can go wrong on our side. None of these is ever the program's doing."""
+"""Errors on our side. None of them is ever the program's doing."""
 
 
 class SandboxError(Exception):
@@ -14,4 +14,4 @@ class LanguageNotServedError(SandboxError):
 
 
 class BoxLostError(SandboxError):
-    """A sandbox ended while it was in use. Who is to blame is decided by judging.py, with a canary."""
+    """A sandbox ended while it was in use. judging.py decides with a canary who is to blame."""

@@ -1,4 +1,5 @@
-"""What the service hands to a worker and gets back. Plain records, so that a worker imports no web framework."""
+"""The jobs that the service hands to a worker and the answers. They are plain records, so that a worker imports no web
+framework."""
 
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -9,16 +10,16 @@ COMPILE_CPU_S = 10.0
 COMPILE_MEMORY_MB = 2048
 
 PATIENCE = 5.0
-"""How many times its wall limit a program may take when it waits for a core for most of that."""
+"""How many times its wall limit a program may take when it waits for a core most of the time."""
 
 
 def wall_limit_s(cpu_s: float) -> float:
-    """The wall limit that goes with a CPU limit: for a program that sleeps."""
+    """The wall limit that goes with a CPU limit. A program that sleeps meets it."""
     return 3 * cpu_s + 2
 
 
 class TestCase(NamedTuple):
-    """One test. ``expected`` stays on the host."""
+    """One test. ``expected`` never enters the sandbox."""
 
     stdin: bytes
     expected: bytes
@@ -32,14 +33,14 @@ class CompileJob:
     code: bytes
     source_name: str
     folder: str
-    """Filled, under this name, when the compilation succeeds."""
+    """The artifact folder, which appears under this name when the compilation succeeds."""
     cpu_s: float
     memory_mb: int
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """How a compilation ended. ``entry`` is what to run; None when it failed."""
+    """How a compilation ended. ``entry`` is what to run, and None when it failed."""
 
     status: CompileStatus
     entry: str | None
@@ -61,25 +62,24 @@ class RunJob:
     tests: list[TestCase]
     cpu_s: float
     wall_s: float
-    """Less the time that one of its threads was ready to run and had no core, as far as the kernel counts it."""
+    """Wall limit. box.Limits explains it, and ``patience_s``."""
     patience_s: float
-    """Of all time."""
     memory_mb: int
     mode: str = "tokens"
     abs_tol: float = 0.0
     rel_tol: float = 0.0
     stop_on_first_failure: bool = True
     keep_output: bool = False
-    """Give back what the program printed, and do not compare: /run_code."""
+    """Whether to give back what the program printed in place of comparing it. /run_code does."""
     files: dict[str, bytes] = field(default_factory=dict)
-    """Put into the working directory first."""
+    """Files to put into the working directory first."""
     fetch: list[str] = field(default_factory=list)
-    """Read from the working directory at the end."""
+    """Paths of files to read from the working directory at the end."""
 
 
 @dataclass(frozen=True)
 class TestResult:
-    """How one test ended; ``verdict`` is one of api.Verdict."""
+    """How one test ended; ``verdict`` is one of api.JudgeVerdict."""
 
     verdict: str
     cpu_s: float
@@ -109,7 +109,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Canary:
-    """Compile and run the language's canary program: Ran when it works, else Failed."""
+    """Compile and run the language's canary program. The answer is Ran when it works, else Failed."""
 
     language: str
 

@@ -1,4 +1,4 @@
-"""From a request to its answer: the compile cache, a slot, the worker's answer in the words of the API."""
+"""The way of a request: compile cache, slot, worker, and the worker's answer in the words of the API."""
 
 import asyncio
 import base64
@@ -16,10 +16,10 @@ from sandbox.api import (
     CompileReport,
     JudgeRequest,
     JudgeResponse,
+    JudgeVerdict,
     RunCodeRequest,
     RunCodeResponse,
     TestReport,
-    Verdict,
 )
 from sandbox.cache import ArtifactCache
 from sandbox.errors import LanguageNotServedError
@@ -34,7 +34,6 @@ from sandbox.jobs import (
     Ran,
     RunJob,
     TestCase,
-    TestResult,
     wall_limit_s,
 )
 from sandbox.languages import language_of
@@ -43,7 +42,7 @@ from sandbox.pool import Pool, Worker
 
 MAX_CODE_BYTES = 1 << 20
 DEFAULT_MEMORY_MB = 1024
-"""SandboxFusion's -1, "no limit"."""
+"""The limit for SandboxFusion's -1, which stands for "no limit"."""
 CLIENT_SPARE_S = 9.0
 """veRL's client waits for compile_timeout + run_timeout + 10 s, then gives up for good; a 504 in time it retries."""
 RUN_CODE_QUEUE_S = 8.0
@@ -59,7 +58,7 @@ class BadFilesError(Exception):
 
 @dataclass
 class Asked:
-    """What was found out on the way, for the log and the metrics."""
+    """A request's results so far, for its answer, the log and the metrics."""
 
     language: str
     compiled: Answer | None = None
@@ -76,11 +75,11 @@ class JudgeService:
         self.cache = cache
         self.toolchains = pool.workers[0].toolchains
         self.missing = missing
-        """Language to the reason why it is not served."""
+        """Language -> the reason why it is not served."""
         self.metrics = metrics
 
     def language(self, name: str) -> str:
-        """The canonical name. Raises UnknownLanguageError; LanguageNotServedError without a toolchain for it here."""
+        """The canonical name. Raises UnknownLanguageError, or LanguageNotServedError where it has no toolchain."""
         language = language_of(name)
         if language is None:
             raise UnknownLanguageError(
@@ -117,7 +116,7 @@ class JudgeService:
         return response, asked
 
     async def run_code(self, request: RunCodeRequest) -> tuple[RunCodeResponse, Asked]:
-        """SandboxFusion's answer. Raises BadFilesError, and as ``judge``."""
+        """SandboxFusion's answer. Raises BadFilesError, and what ``judge`` raises."""
         started = time.monotonic()
         asked = Asked(self.language(request.language))
         files = {
@@ -156,8 +155,8 @@ class JudgeService:
         job: Callable[[Path, str], RunJob],
         patience_s: float | None,
     ) -> None:
-        """Fills in ``asked``. One slot is held from compiling to the last test; nobody holds one to wait for another's
-        compilation."""
+        """Fill in ``asked``. One slot is held from the compilation to the last test. Nobody holds a slot while waiting
+        for another request's compilation."""
         if len(code) > MAX_CODE_BYTES:
             asked.compiled = Compiled("error", None, None, b"", b"the source is larger than 1 MiB", 0, 0)
             return
@@ -210,17 +209,14 @@ async def _run(asked: Asked, worker: Worker, folder: Path, job: Callable[[Path, 
 
 def _judge_response(asked: Asked, total: int, toolchain: str) -> JudgeResponse:
     compiled, ran = asked.compiled, asked.ran
-    problem = next((part for part in (compiled, ran) if isinstance(part, Failed)), None)
-    if problem is not None or compiled is None:
-        message = problem.message if problem else "not compiled"
+    if not isinstance(compiled, Compiled) or isinstance(ran, Failed):
         return JudgeResponse(
-            verdict=Verdict.IE, passed=0, total=total, first_failed=None, compile=None, tests=[],
-            toolchain=toolchain, message=message,
+            verdict=JudgeVerdict.IE, passed=0, total=total, first_failed=None, compile=None, tests=[],
+            toolchain=toolchain, message=_problem(asked),
         )  # fmt: skip
-    assert isinstance(compiled, Compiled)
     tests = ran.tests if isinstance(ran, Ran) else []
     failed = next((index for index, test in enumerate(tests) if test.verdict != "AC"), None)
-    verdict = Verdict.CE if compiled.entry is None else Verdict.AC if failed is None else Verdict(tests[failed].verdict)
+    verdict = "CE" if compiled.entry is None else "AC" if failed is None else tests[failed].verdict
     report = CompileReport(
         status=compiled.status,
         exit_code=compiled.exit_code,
@@ -231,40 +227,31 @@ def _judge_response(asked: Asked, total: int, toolchain: str) -> JudgeResponse:
         cached=asked.cached,
     )
     return JudgeResponse(
-        verdict=verdict,
+        verdict=JudgeVerdict(verdict),
         passed=sum(test.verdict == "AC" for test in tests),
         total=total,
         first_failed=failed,
         compile=report,
-        tests=[_test_report(test) for test in tests],
+        tests=[TestReport.model_validate(test, from_attributes=True) for test in tests],
         toolchain=toolchain,
         message="" if failed is None else tests[failed].message,
     )
 
 
-def _test_report(test: TestResult) -> TestReport:
-    return TestReport(
-        verdict=Verdict(test.verdict),
-        cpu_s=test.cpu_s,
-        wall_s=test.wall_s,
-        rss_kb=test.rss_kb,
-        exit_code=test.exit_code,
-        signal=test.signal,
-        message=test.message,
-    )
+def _problem(asked: Asked) -> str:
+    """The reason why nothing is known about the program."""
+    return next((part.message for part in (asked.compiled, asked.ran) if isinstance(part, Failed)), "not compiled")
 
 
 INTERPRETED = ("python", "javascript")
-"""Languages without a compilation in SandboxFusion's eyes: a syntax error is a failed run there."""
+"""Languages that SandboxFusion does not compile: a syntax error is a failed run there."""
 
 
 def _run_code_response(asked: Asked) -> RunCodeResponse:
     compiled, ran = asked.compiled, asked.ran
     pod = os.environ.get("MY_POD_NAME")
-    problem = next((part for part in (compiled, ran) if isinstance(part, Failed)), None)
-    if problem is not None or not isinstance(compiled, Compiled):
-        message = problem.message if problem else "not compiled"
-        return RunCodeResponse(status="SandboxError", message=message, executor_pod_name=pod)
+    if not isinstance(compiled, Compiled) or isinstance(ran, Failed):
+        return RunCodeResponse(status="SandboxError", message=_problem(asked), executor_pod_name=pod)
     compilation = CommandResult(
         status="TimeLimitExceeded" if compiled.status == "time_limit" else "Finished",
         execution_time=compiled.wall_s,
@@ -309,7 +296,7 @@ def _text(data: bytes) -> str:
 
 
 def _inside(path: str) -> str:
-    """A path of the request, which must stay in the working directory. Raises BadFilesError."""
+    """The path, normalised. Raises BadFilesError when it leaves the working directory."""
     parts = PurePosixPath(path)
     if parts.is_absolute() or ".." in parts.parts or not parts.parts or len(path.encode()) > 1000 or "\0" in path:
         raise BadFilesError(f"file {path[:200]!r}: use a relative path inside the working directory")

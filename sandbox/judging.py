@@ -1,8 +1,8 @@
 """Compiling and judging one program in sandboxes. Everything here blocks; a worker process does one job at a time.
 
-The rule for a lost sandbox: it is tried once more in a new one; when that is lost too, the language's canary program
-decides. The canary works, so it was the program (RE, or MLE when memory did it); it fails, so it is us (IE). A program
-can therefore not choose IE for itself.
+A job whose sandbox is lost is tried once more in a new one. When that is lost too, the language's canary program
+decides. If the canary works, the program is to blame (RE, or MLE when it ran out of memory). If it fails, we are (IE).
+A program can therefore not choose IE for itself.
 """
 
 import errno
@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox.box import Box, Limits, Outcome, Slot
+from sandbox.box import Box, Limits, RunOutcome, Slot
 from sandbox.checkers import compare
 from sandbox.errors import BoxLostError, SandboxError
 from sandbox.jobs import (
@@ -40,18 +40,18 @@ COMPILER_OUTPUT_BYTES = 64 << 10
 MESSAGE_BYTES = 2000
 CANARY_LIMIT_S = 20.0
 LOOP_TESTS = 2
-"""With fewer there is no start to save."""
+"""The fewest tests for which a resident process is started: with one there is no start to save."""
 
 
 class Judge:
-    """One worker's hands: a slot and the toolchains."""
+    """Does a worker's jobs, with its slot and the toolchains."""
 
     def __init__(self, slot: Slot, toolchains: dict[str, Toolchain]) -> None:
         self.slot = slot
         self.toolchains = toolchains
 
     def do(self, job: Job) -> Answer:
-        """The answer to one job; Failed for what is our fault."""
+        """The answer to one job. It is Failed when something is our fault."""
         try:
             if isinstance(job, Canary):
                 self.canary(job.language)
@@ -59,7 +59,7 @@ class Judge:
             return self.compile(job) if isinstance(job, CompileJob) else self.run(job)
         except SandboxError as error:
             return Failed(str(error))
-        except Exception as error:  # a mistake of ours; one more process that died would say less
+        except Exception as error:  # a mistake of ours: the traceback says more than a dead worker would
             return Failed("".join(traceback.format_exception(error))[-2000:])
 
     # ---- compiling
@@ -125,7 +125,7 @@ class Judge:
     # ---- running
 
     def run(self, job: RunJob) -> Ran:
-        """Run every test, or those up to the first failure. Raises SandboxError for what is our fault."""
+        """Run every test, or the tests up to the first failure. Raises SandboxError for what is our fault."""
         results = self._confirmed_in_loop(job)
         files: dict[str, bytes] = {}
         try:
@@ -133,11 +133,11 @@ class Judge:
         except SandboxError:
             if all(result.verdict == "AC" for result in results):
                 raise
-            # The first failure is the verdict, whatever became of the tests behind it.
+            # The first failure is the verdict, however the tests after it ended.
         return Ran(results, files)
 
     def _run_the_rest(self, job: RunJob, results: list[TestResult], files: dict[str, bytes]) -> None:
-        """Fill in what is missing of both. Raises SandboxError."""
+        """Add the results and files that are missing. Raises SandboxError."""
         lost_before = False
         while len(results) < len(job.tests):
             try:
@@ -160,10 +160,11 @@ class Judge:
                     break
 
     def _confirmed_in_loop(self, job: RunJob) -> list[TestResult]:
-        """Results of the tests from the first on that one resident process accepts; none where there is no such thing.
+        """The results of the first tests, as far as one resident process takes them and all are AC.
 
-        It can only confirm: it ends before the first test that is not AC in every respect, whoever's fault that is, and
-        the verdict on that test and on all behind it is left to processes of their own.
+        The list is empty where there is no such process. A resident process can only confirm: at the first test that is
+        not AC in every respect, whoever's fault that is, the list ends. That test and all after it are left to
+        processes of their own.
         """
         toolchain = self.toolchains[job.language]
         command = toolchain.loop_argv(job.entry, job.memory_mb)
@@ -180,7 +181,7 @@ class Judge:
         return results
 
     def _run_from(self, job: RunJob, first: int, files: dict[str, bytes]) -> Iterator[TestResult]:
-        """Results from test ``first`` on, in one sandbox. Raises BoxLostError."""
+        """Run the tests from ``first`` on in one sandbox and yield their results. Raises BoxLostError."""
         toolchain = self.toolchains[job.language]
         before = self._memory_events()
         self._killed_for_memory = False
@@ -195,8 +196,8 @@ class Judge:
                     if outcome.over_memory:
                         self._killed_since(before)
                     if self.slot.group:
-                        # Without a group some CPU time goes uncounted (of children that the kernel reaps by itself), so
-                        # that a program can keep itself waiting.
+                        # Without a group the CPU time of children that the kernel reaps by itself is not counted, so
+                        # that a program could make it look as if it had waited.
                         _check_fed(outcome)
                     yield self._judge(job, toolchain, test, outcome)
                 for name in job.fetch:
@@ -223,12 +224,13 @@ class Judge:
         return Box(self.slot, view, limits, command)
 
     def _memory_events(self) -> tuple[int, int]:
-        """(kills for memory in the slot's group so far, a mark of this moment)."""
+        """How many processes the kernel has killed for memory in the slot's group, and a mark of this moment."""
         group = self.slot.group
         return (group.oom_kills(), group.mark()) if group else (0, 0)
 
     def _killed_since(self, before: tuple[int, int]) -> bool:
-        """Whether the kernel killed for memory. Raises SandboxError when that was not for the program's own limit."""
+        """Whether the kernel has killed for memory since. Raises SandboxError when the program was within
+        its own limit."""
         group = self.slot.group
         if group is None or group.oom_kills() == before[0]:
             return False
@@ -236,7 +238,7 @@ class Judge:
             raise SandboxError("the machine ran out of memory and the kernel killed the program")
         return True
 
-    def _judge(self, job: RunJob, toolchain: Toolchain, test: TestCase, outcome: Outcome) -> TestResult:
+    def _judge(self, job: RunJob, toolchain: Toolchain, test: TestCase, outcome: RunOutcome) -> TestResult:
         failure = _failure(outcome)
         message = ""
         if failure is None and not job.keep_output:
@@ -261,14 +263,14 @@ class Judge:
     # ---- whose fault
 
     def _blame(self, language: str, error: BoxLostError) -> None:
-        """Returns when the program must be to blame. Raises SandboxError when the canary fails as well."""
+        """Return when the program must be to blame. Raises SandboxError when the canary fails as well."""
         try:
             self.canary(language)
         except SandboxError as canary:
             raise SandboxError(f"{error}; and the canary fails too: {canary}") from error
 
     def canary(self, language: str) -> None:
-        """Compile and run the language's canary. Raises SandboxError that says what it did instead."""
+        """Compile and run the language's canary. Raises SandboxError that says what it did, unless it is AC."""
         with tempfile.TemporaryDirectory(prefix="canary-", dir=self.slot.scratch) as scratch:
             Path(scratch).chmod(0o755)
             source = CANARIES[language]
@@ -287,12 +289,12 @@ class Judge:
                 raise SandboxError("right, but not in a resident process: start without --java-loop")
 
 
-def _failure(outcome: Outcome) -> str | None:
+def _failure(outcome: RunOutcome) -> str | None:
     """The verdict of a run that did not end well; None when it did."""
     return _excess(outcome) or (None if outcome.exit_code == 0 else "RE")
 
 
-def _excess(outcome: Outcome) -> str | None:
+def _excess(outcome: RunOutcome) -> str | None:
     """The verdict of a run that met one of its limits; None when it did not."""
     if outcome.over_memory or outcome.over_files:
         return "MLE"
@@ -303,7 +305,7 @@ def _excess(outcome: Outcome) -> str | None:
     return None
 
 
-def _check_fed(outcome: Outcome) -> None:
+def _check_fed(outcome: RunOutcome) -> None:
     """Raises SandboxError when the program did nothing wrong but got no core to run on."""
     if outcome.starved and _excess(outcome._replace(starved=False)) is None:
         raise SandboxError(
@@ -312,7 +314,7 @@ def _check_fed(outcome: Outcome) -> None:
 
 
 def _write_artifact(folder: Path, files: dict[str, bytes]) -> None:
-    """Under a temporary name, then renamed. Readable by every sandbox, writable by none."""
+    """Write the folder under a temporary name, then rename it. Every sandbox can read it, and none can write to it."""
     making = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
     try:
         for name, content in files.items():
@@ -322,7 +324,7 @@ def _write_artifact(folder: Path, files: dict[str, bytes]) -> None:
             file.chmod(0o555)
         for directory, _, _ in os.walk(making):
             os.chmod(directory, 0o755)  # noqa: PTH101
-        shutil.rmtree(folder, ignore_errors=True)  # of a worker that died before it could tell
+        shutil.rmtree(folder, ignore_errors=True)  # a worker may have died before it could tell
         making.rename(folder)
     finally:
         shutil.rmtree(making, ignore_errors=True)

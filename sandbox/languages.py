@@ -19,7 +19,8 @@ from sandbox.errors import ToolchainMissingError
 from sandbox.state import SOURCE, built
 
 SOURCES, OUTPUT = "/tmp/src", "/tmp/out"
-"""Where the compiler reads and writes, in its sandbox. What it leaves in OUTPUT becomes the artifact, seen at /box."""
+"""The folders that a compiler reads from and writes to in its sandbox. What it leaves in OUTPUT becomes the artifact,
+which a program sees at /box."""
 
 
 @dataclass(frozen=True)
@@ -29,22 +30,22 @@ class Toolchain:
     name: str
     version: str
     compile_command: tuple[str, ...]
-    """Run in SOURCES; "{source}" stands for the source file's name."""
+    """The command to run in SOURCES, where "{source}" stands for the source file's name."""
     run_command: tuple[str, ...] | None
-    """"{memory_mb}" and "{entry}" are filled in; None: the Python zygote."""
+    """The command in which "{memory_mb}" and "{entry}" are filled in. None stands for the Python zygote."""
     memory_overhead_mb: int
-    """What the runtime itself takes, on top of the program's limit."""
+    """Memory that the runtime itself takes. It is added to the program's limit."""
     compile_view: View = field(default_factory=View)
     run_view: View = field(default_factory=View)
     bounded_address_space: bool = False
     loop_command: tuple[str, ...] | None = None
-    """What takes every test in one process, as ``box.run(resident=True)`` wants it; None: there is no such thing."""
+    """The command of a process that takes every test, as ``box.run(resident=True)`` wants it. None: there is none."""
     out_of_memory: str = "\0"
-    """What the runtime writes to stderr when it runs into its own memory limit."""
+    """The text that the runtime writes to stderr when it meets its own memory limit."""
 
     @property
     def fingerprint(self) -> str:
-        """Changes with anything that can change what a compilation gives."""
+        """A hash of all that can change the result of a compilation, but for the source."""
         return hashlib.sha256(repr((self.version, self.compile_command)).encode()).hexdigest()
 
     def source_name(self, code: str) -> str:
@@ -52,17 +53,17 @@ class Toolchain:
         return SOURCE_NAMES[self.name](code)
 
     def entry(self, files: Mapping[str, bytes]) -> str:
-        """What to run of the compiled files: a file name, or Java's main class. Raises KeyError when there is none."""
+        """The compiled file to run, or Java's main class. Raises KeyError or StopIteration when there is none."""
         if self.name == "java":
             return main_class(files)
         return next(name for name in files if name.startswith("main"))
 
     def run_argv(self, entry: str, memory_mb: int) -> list[str] | None:
-        """The program's argument vector."""
+        """The program's argument vector. None stands for the Python zygote."""
         return _filled_in(self.run_command, entry, memory_mb)
 
     def loop_argv(self, entry: str, memory_mb: int) -> list[str] | None:
-        """The argument vector of the process that takes every test; None where there is none."""
+        """The argument vector of the process that takes every test. None when there is no such process."""
         return _filled_in(self.loop_command, entry, memory_mb)
 
 
@@ -70,8 +71,8 @@ def _filled_in(command: tuple[str, ...] | None, entry: str, memory_mb: int) -> l
     return None if command is None else [part.format(memory_mb=memory_mb, entry=entry) for part in command]
 
 
-# A program decides what these meet, in the service's event loop. What opens and never closes is matched to its end, so
-# that no character is read again from the next opening; and no repetition gives back what it has taken.
+# These read hostile programs in the service's event loop. A comment or literal that never closes is matched to the end,
+# so that no character is read again from the next opening, and no repetition gives back what it has taken.
 _JAVA_COMMENT_OR_LITERAL = re.compile(
     r"""
       //[^\n]*+
@@ -90,7 +91,7 @@ _JAVA_TOKEN = re.compile(
 
 
 def _java_source(code: str) -> str:
-    """The public top-level type names the file, and javac insists."""
+    """The name of the file, which javac wants to be that of the public top-level type."""
     code = _JAVA_ANNOTATION.sub(" ", _JAVA_COMMENT_OR_LITERAL.sub(" ", code))
     depth = 0
     for token in _JAVA_TOKEN.finditer(code):
@@ -100,14 +101,14 @@ def _java_source(code: str) -> str:
     return "Main.java"
 
 
-# Only the white space of its own line: with that of the lines before, every blank line would be a beginning to try.
+# [^\S\n] is the white space of one line: with that of the lines before, each blank line would be one more start to try.
 _ES_MODULE = re.compile(
     r"^[^\S\n]*+(?:import\s++[\w*{'\"]|export\s++(?:default|const|function|class|let|var|\{))", re.MULTILINE
 )
 
 
 def _javascript_source(code: str) -> str:
-    """An ES module when it imports like one; a program that calls require() is CommonJS, as in a plain .js file."""
+    """The name of the file: that of an ES module when the program imports like one and never calls require()."""
     return "main.mjs" if _ES_MODULE.search(code) and "require(" not in code else "main.js"
 
 
@@ -139,12 +140,13 @@ CANARIES = {
     "javascript": "const [a, b] = require('fs').readFileSync('/dev/stdin', 'utf8').split(' ').map(Number)\n"
     "console.log(a + b)",
 }
-"""Adds two numbers. Proves at start, and when a sandbox is lost, that the language works here."""
+"""Language -> a program that adds two numbers. It proves that the language works here, at the start and whenever a
+sandbox is lost."""
 CANARY_INPUT, CANARY_OUTPUT = "40 2\n", "42"
 
 
 def language_of(name: str) -> str | None:
-    """The canonical name of a language or an alias of it, in any case; None when there is none."""
+    """The canonical name of the language with this name or alias, in upper or lower case. None when there is none."""
     name = name.lower()
     return next((language for language, aliases in ALIASES.items() if name == language or name in aliases), None)
 
@@ -167,13 +169,13 @@ def _output(*command: str | Path, environment: dict[str, str] | None = None) -> 
 
 
 def _outside_system(path: Path) -> tuple[tuple[str, str], ...]:
-    """A bind for a tool that is not in the system's own folders."""
+    """The bind that a tool needs when it is not in the system's own folders."""
     seen = path.is_relative_to("/usr") and not path.is_relative_to("/usr/local")
     return () if seen else ((str(path), str(path)),)
 
 
 def python(state: Path) -> Toolchain:
-    """The system's interpreter: one in a home folder or a virtual environment is out of a jailed user's reach."""
+    """Python by the system's interpreter. A jailed user cannot reach one in a home folder or a virtual environment."""
     if not Path("/usr/bin/python3").exists():
         raise ToolchainMissingError("/usr/bin/python3 is not installed: apt-get install python3")
     compiler = (
@@ -197,7 +199,7 @@ def python(state: Path) -> Toolchain:
 
 
 def cpp(state: Path) -> Toolchain:
-    """Statically linked: starting such a program costs half of starting a dynamic one."""
+    """C++ by g++. Programs are linked statically, because starting them costs half as much."""
     compiler = str(_find("g++", "g++"))
     flags = ("-std=gnu++20", "-O2", "-w")
     version = _output(compiler, "--version").splitlines()[0]
@@ -227,7 +229,7 @@ def cpp(state: Path) -> Toolchain:
 
 
 def java(state: Path) -> Toolchain:
-    """The compiler starts from an archive of its own classes, at a third of its usual cost."""
+    """Java. The compiler starts from an archive of its own classes, at a third of its usual cost."""
     home = _find("javac", "default-jdk-headless").parent.parent
     jvm = (f"{home}/bin/java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto")
     javac = ("-XX:TieredStopAtLevel=1", "-Xmx768m", "-Xss16m", "-m", "jdk.compiler/com.sun.tools.javac.Main")
@@ -279,7 +281,7 @@ def with_java_loop(state: Path, toolchain: Toolchain) -> Toolchain:
 
 
 def go(state: Path) -> Toolchain:
-    """The compiler and the linker called by themselves: ``go build`` spends ten times that on looking around."""
+    """Go. Compiler and linker are called by themselves: ``go build`` spends ten times as long on looking around."""
     binary = _find("go", "golang-go")
     root, version, architecture = _output(
         binary, "env", "GOROOT", "GOVERSION", "GOARCH", environment={"HOME": "/tmp"}
@@ -287,7 +289,7 @@ def go(state: Path) -> Toolchain:
     tools = f"{_output(binary, 'env', 'GOTOOLDIR', environment={'HOME': '/tmp'}).strip()}"
 
     def standard_library(folder: Path) -> None:
-        """Since Go 1.20 it comes as source only: compile it once, and say where each package's result lies."""
+        """Compile it once and list where each package's result lies. Since Go 1.20 it comes as source only."""
         (folder / "importcfg").touch()
         if Path(root, "pkg", f"linux_{architecture}", "fmt.a").exists():
             return
@@ -322,14 +324,14 @@ def go(state: Path) -> Toolchain:
         run_command=("/box/main",),
         memory_overhead_mb=32,
         compile_view=View(binds=binds, environment={"GOROOT": root, "GOMAXPROCS": "2"}),
-        # A slot is one core. The scheduler's and the collector's threads for more only cost CPU time.
+        # A slot is one core: threads of the scheduler and the collector for more cores would only cost CPU time.
         run_view=View(environment={"GOMAXPROCS": "1"}),
         out_of_memory="out of memory",
     )
 
 
 def javascript(state: Path) -> Toolchain:
-    """Node. The check finds syntax errors, as a compiler would."""
+    """JavaScript by Node, whose check finds syntax errors as a compiler would."""
     node = _find("node", "nodejs")
     binds = _outside_system(node)
     if Path("/usr/share/nodejs").is_dir():  # where Debian keeps some of node's built-in modules
@@ -347,4 +349,5 @@ def javascript(state: Path) -> Toolchain:
 
 
 LANGUAGES = {"python": python, "cpp": cpp, "java": java, "go": go, "javascript": javascript}
-"""Each finds its toolchain and prepares it below the state folder, or raises ToolchainMissingError."""
+"""Language -> a function that finds its toolchain and prepares it in the state folder, or raises
+ToolchainMissingError."""

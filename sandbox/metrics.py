@@ -4,7 +4,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 
 class Metrics:
-    """Names start with ``sandbox_``. Rates and shares (the cache's hit rate) are for the query to compute."""
+    """The metrics, whose names start with ``sandbox_``. Rates and shares are left to queries."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

@@ -17,7 +17,7 @@ PACKAGE_ROOT = Path(__file__).parent.parent
 
 
 class OverloadedError(Exception):
-    """The queue is full, or it took too long."""
+    """The queue is full, or a request has waited in it for too long."""
 
     def __init__(self, retry_after_s: int) -> None:
         super().__init__(f"too many programs are waiting: try again in {retry_after_s} s, or another replica")
@@ -25,7 +25,7 @@ class OverloadedError(Exception):
 
 
 class Worker:
-    """One worker process. Started again when it dies; the job that it had is tried once more."""
+    """One worker process. When it dies it is started again, and the job that it had is tried once more."""
 
     def __init__(self, slot: Slot, toolchains: dict[str, Toolchain]) -> None:
         self.slot = slot
@@ -49,7 +49,7 @@ class Worker:
         self._writer.write(pack((self.slot, self.toolchains)))
 
     async def do(self, job: Job) -> Answer:
-        """The answer to a job; Failed when the worker dies on it twice."""
+        """The answer to a job. It is Failed when the worker dies on it twice."""
         for attempt in (1, 2):
             try:
                 return await asyncio.wait_for(self._ask(job), _patience_s(job))
@@ -82,19 +82,20 @@ class Worker:
 
 
 def _patience_s(job: Job) -> float:
-    """Longer than a worker that keeps its own limits takes, lost sandboxes and canaries included."""
+    """How long to wait for a worker: longer than one that keeps its own limits takes, even when sandboxes are lost and
+    canaries run."""
     walls = job.patience_s * len(job.tests) if isinstance(job, RunJob) else PATIENCE * wall_limit_s(COMPILE_CPU_S)
     return 2 * (walls + GRACE_S) + 1800
 
 
 class Pool:
-    """Slots, handed out first come, first served to at most ``queue_size`` that wait."""
+    """Hands out slots, first come, first served, while at most ``queue_size`` requests wait."""
 
     def __init__(self, workers: list[Worker], queue_size: int) -> None:
         self.workers = workers
         self.queue_size = queue_size
         self.admitted = 0
-        """Requests in the service: those that run and those that wait."""
+        """Number of requests in the service, those that run and those that wait."""
         self._idle: asyncio.Queue[Worker] = asyncio.Queue()
         self._busy_s = 1.0
         for worker in workers:
@@ -102,17 +103,17 @@ class Pool:
 
     @property
     def waiting(self) -> int:
-        """Requests that have no slot yet."""
+        """Number of requests that have no slot yet."""
         return max(0, self.admitted - self.busy)
 
     @property
     def busy(self) -> int:
-        """Slots in use."""
+        """Number of slots in use."""
         return len(self.workers) - self._idle.qsize()
 
     @asynccontextmanager
     async def admission(self) -> AsyncIterator[None]:
-        """A place in the service. Raises OverloadedError when it is full."""
+        """Hold a place in the service for the length of the block. Raises OverloadedError when there is none."""
         if self.admitted >= len(self.workers) + self.queue_size:
             raise self.overloaded()
         self.admitted += 1
@@ -123,7 +124,7 @@ class Pool:
 
     @asynccontextmanager
     async def slot(self, patience_s: float | None = None) -> AsyncIterator[Worker]:
-        """A worker of one's own. Raises OverloadedError when none gets free in ``patience_s``."""
+        """Hold a worker for the length of the block. Raises OverloadedError when none gets free in ``patience_s``."""
         try:
             async with asyncio.timeout(patience_s):
                 worker = await self._idle.get()
@@ -138,6 +139,6 @@ class Pool:
             self._idle.put_nowait(worker)
 
     def overloaded(self) -> OverloadedError:
-        """With an estimate of when half of the queue will be through."""
+        """The error, with an estimate of when half of the queue will be through."""
         half = 0.5 * self.waiting * self._busy_s / len(self.workers)
         return OverloadedError(min(5, max(1, round(half))))

@@ -1,10 +1,10 @@
 """The system calls that a jailed process may make, as a classic-BPF program for seccomp(2).
 
-An allow-list: what is not named here answers ENOSYS, so that a call that a newer kernel adds is closed until somebody
-has looked at it, and a runtime that probes for it (glibc and clone3) falls back. Eight calls are allowed for some
-arguments only. Another architecture's calls (int 0x80, x32) kill the process.
+It is an allow-list. A call that is not named here answers ENOSYS, so that a call that a newer kernel adds stays closed
+until somebody has looked at it. A runtime that probes for it, as glibc does for clone3, falls back. Eight calls are
+allowed for some arguments only. Another architecture's calls (int 0x80, x32) kill the process.
 
-Not here on purpose: mount and its kin, unshare, setns, clone3 (its flags lie behind a pointer that BPF cannot read),
+Left out on purpose: mount and its kin, unshare, setns, clone3 (its flags lie behind a pointer that BPF cannot read),
 ptrace, process_vm_*, pidfd_getfd, kcmp, bpf, io_uring, userfaultfd, perf_event_open, keyctl, memfd_create (memory that
 no rlimit counts), System V IPC and POSIX queues (they outlive a process), personality, mbind, setpriority.
 """
@@ -21,14 +21,14 @@ SO_SNDBUF = 7  # a socket holds kernel memory up to this, and the machine may al
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 F_SETLEASE, F_NOTIFY, F_SETDELEG = 1024, 1026, 1040  # with a lease on a file in /proc its readers wait, the runner too
 NAMESPACES = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
-"""CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}, as clone(2) takes them."""
+"""The flags of clone(2) that make a namespace: CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET}."""
 
 # Offsets in struct seccomp_data; the low half of an argument comes first on both (little-endian) architectures.
 _NR, _ARCH, _ARG0, _ARG1, _ARG2 = 0, 4, 16, 24, 32
 _LOAD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06
 
 CONDITIONAL = ("clone", "socket", "socketpair", "setsockopt", "fcntl", "ioctl", "prlimit64", "sched_setaffinity")
-"""Allowed for some arguments; the rules are in _conditions()."""
+"""Calls that are allowed for some arguments only. The rules are in _conditions()."""
 
 # Numbers from the kernel's asm/unistd_64.h and asm-generic/unistd.h, which never change.
 _X86_64 = {
@@ -122,7 +122,7 @@ def _error(number: int) -> int:
 
 
 def _conditions(calls: dict[str, int]) -> list[list[_Instruction]]:
-    """One block a call: entered with the call's number loaded, skipped as a whole when it is another."""
+    """A block of instructions for each call. It starts with a call's number loaded and is skipped for other calls."""
     denied, allowed = (_RET, 0, 0, _error(errno.EPERM)), (_RET, 0, 0, ALLOW)
 
     def block(name: str, *body: _Instruction) -> list[_Instruction]:
@@ -167,7 +167,7 @@ def build_filter(machine: str | None = None) -> bytes:
 
 
 def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
-    """Runs of consecutive numbers as (first, last)."""
+    """The (first, last) of each run of consecutive numbers."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:

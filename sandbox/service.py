@@ -18,7 +18,7 @@ from sandbox.errors import LanguageNotServedError, SandboxError
 from sandbox.judge_service import Asked, BadFilesError, JudgeService, UnknownLanguageError
 from sandbox.languages import ALIASES
 from sandbox.pool import OverloadedError
-from sandbox.settings import Protection, Settings
+from sandbox.settings import Protection, ServiceSettings
 
 log = logging.getLogger("sandbox")
 
@@ -26,7 +26,7 @@ Message = MutableMapping[str, Any]
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line; what the caller passes as ``extra={"fields": {...}}`` becomes its fields."""
+    """Formats a record as a line of JSON. What the caller passes as ``extra={"fields": {...}}`` becomes its fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry = {"time": f"{record.created:.3f}", "level": record.levelname.lower(), "event": record.getMessage()}
@@ -37,7 +37,7 @@ class JsonLines(logging.Formatter):
 
 
 class Edge:
-    """ASGI middleware: a request id in and out, and no body larger than the limit."""
+    """ASGI middleware that gives every request an id and refuses a body that is larger than the limit."""
 
     def __init__(self, app: Callable[..., Awaitable[None]], max_body_bytes: int) -> None:
         self.app = app
@@ -66,7 +66,7 @@ class Edge:
         async def with_id(message: Message) -> None:
             nonlocal answered
             if too_large and not answered:
-                return  # whatever the application makes of half a body; 413 is sent below
+                return  # the application has seen half a body; 413 is sent below
             if message["type"] == "http.response.start":
                 answered = True
                 message["headers"] = [*message.get("headers", []), (b"x-request-id", request_id.encode("latin-1"))]
@@ -84,20 +84,20 @@ class _TooLargeError(Exception):
     pass
 
 
-class State:
-    """What the routes share."""
+class ServiceState:
+    """The state that the routes share."""
 
-    def __init__(self, service: JudgeService, settings: Settings, protection: Protection, reason: str) -> None:
+    def __init__(self, service: JudgeService, settings: ServiceSettings, protection: Protection, reason: str) -> None:
         self.service = service
         self.settings = settings
         self.protection = protection
         self.reason = reason
-        """Why the protection is not full; empty when it is."""
+        """Why the protection is not full. Empty when it is."""
         self.draining = False
         self.started = time.time()
 
 
-def build_app(state: State) -> FastAPI:
+def build_app(state: ServiceState) -> FastAPI:
     """The application over a service that is ready."""
     app = FastAPI(title="MaD-RL sandbox", summary="Compiles and runs programs against tests", docs_url="/docs")
     app.add_middleware(Edge, max_body_bytes=state.settings.max_body_mb << 20)
@@ -118,7 +118,7 @@ def build_app(state: State) -> FastAPI:
 
     @app.exception_handler(LanguageNotServedError)
     async def not_served(_: Request, error: LanguageNotServedError) -> JSONResponse:
-        # Not 503: a client would come back to what stays as it is, and take a service that works for one that is down.
+        # After a 503 a client would try again, in vain, and would take a service that works for one that is down.
         return JSONResponse({"detail": str(error)}, 501)
 
     @app.exception_handler(SandboxError)
@@ -164,7 +164,7 @@ def build_app(state: State) -> FastAPI:
 
     @app.get("/health")
     async def health() -> JSONResponse:
-        """200 while programs are taken, 503 while draining."""
+        """Answer 200 while programs are taken, and 503 while draining."""
         body = {
             "status": "draining" if state.draining else "ok",
             "protection": state.protection,
@@ -185,7 +185,7 @@ def build_app(state: State) -> FastAPI:
 
     @app.get("/languages")
     async def languages() -> list[dict[str, Any]]:
-        """What is served, under which names, by which toolchain."""
+        """The languages that are served, with their aliases and toolchains."""
         return [
             {
                 "name": name,

@@ -10,9 +10,9 @@ class Protection(StrEnum):
     """How well a machine lets us hold a program, weakest first."""
 
     WEAK = "weak"
-    """firejail: no private user namespace, the runner is not process 1."""
+    """firejail without a private user namespace, where the runner is not process 1."""
     PORTABLE = "portable"
-    """bubblewrap, system-call filter, rlimits; memory by the runner's watch every 5 ms instead of a cgroup."""
+    """bubblewrap, system-call filter and rlimits. The runner looks at the memory every 5 ms in place of a cgroup."""
     FULL = "full"
     """bubblewrap, system-call filter, memory and process cgroups."""
 
@@ -23,8 +23,8 @@ class Protection(StrEnum):
 
 
 @dataclass(frozen=True)
-class Settings:
-    """One service."""
+class ServiceSettings:
+    """The settings of one service."""
 
     host: str = "127.0.0.1"
     port: int = 8080
@@ -35,7 +35,7 @@ class Settings:
     state_dir: Path | None = None
     cgroups: bool = True
     java_loop: bool = False
-    """One JVM for all tests of a Java program, where it can only confirm (native/Loop.java)."""
+    """Whether one JVM takes all tests of a Java program for as long as they are accepted (native/Loop.java)."""
     cache_mb: int = 2048
     drain_s: float = 60.0
     max_body_mb: int = 256

@@ -1,4 +1,4 @@
-"""The state folder: what is built once and kept, and what one run of the service writes and takes away again."""
+"""The state folder. It holds what is built once and kept, and the scratch folder of each running service."""
 
 import fcntl
 import hashlib
@@ -17,7 +17,8 @@ SOURCE = Path(__file__).parent
 
 
 def default_state_folder() -> Path:
-    """Reachable for the sandboxes' users: root's home is not."""
+    """The folder that is used unless --state-dir names another. The sandboxes' users can reach it, which they could not
+    in root's home."""
     if os.geteuid() == 0:
         return Path("/var/cache/madrl-sandbox")
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "madrl-sandbox"
@@ -37,9 +38,10 @@ def open_state(folder: Path) -> Path:
 
 
 def built(state: Path, name: str, depends_on: Sequence[str], build: Callable[[Path], None]) -> Path:
-    """The folder that ``build`` filled for exactly these inputs, filled now when it is not there yet.
+    """The folder that ``build`` has filled for exactly these inputs. It is filled now when it is not there yet.
 
-    Built under a temporary name, then renamed; several services may share a state folder. Raises what ``build`` raises.
+    It is built under a temporary name, then renamed. Several services may share a state folder. Raises what ``build``
+    raises.
     """
     digest = hashlib.sha256("\0".join(depends_on).encode()).hexdigest()[:16]
     folder = state / f"{name}-{digest}"
@@ -63,7 +65,7 @@ def _locked(state: Path) -> Iterator[None]:
 
 
 def native_tools(state: Path) -> Path:
-    """enter, runner, runner.so, zygote.py and filter.bpf, compiled for this machine.
+    """The folder with enter, runner, runner.so, zygote.py and filter.bpf, compiled for this machine.
 
     Raises SandboxError when there is no C compiler.
     """
@@ -92,9 +94,9 @@ def native_tools(state: Path) -> Path:
     return built(state, "native", inputs, build)
 
 
-class RunFolder:
-    """A folder for the life of one service: artifacts of compiled programs. Those that killed services left are removed
-    when the next one starts."""
+class ScratchFolder:
+    """A folder for the life of one service, with the artifacts of compiled programs. The folders that killed services
+    have left are removed when the next one starts."""
 
     def __init__(self, state: Path) -> None:
         with _locked(state):
@@ -117,6 +119,6 @@ class RunFolder:
             shutil.rmtree(folder, ignore_errors=True)
 
     def remove(self) -> None:
-        """At the end of the service."""
+        """Remove the folder at the end of the service."""
         self._lock.close()
         shutil.rmtree(self.path, ignore_errors=True)

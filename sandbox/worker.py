@@ -1,7 +1,7 @@
 """A worker process: takes jobs from the service over a socket, does one at a time, answers.
 
-``python -m sandbox.worker FD``: the first message is its Slot and the toolchains; the end of the socket is its end.
-Messages are pickles behind a 4-byte length; both ends are this package.
+``python -m sandbox.worker FD`` runs it. The first message holds its Slot and the toolchains. It ends when the socket
+closes. A message is a pickle after its length in 4 bytes. Both ends are this package.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ HEADER = struct.Struct("=I")
 
 
 def pack(message: object) -> bytes:
-    """One message as it goes over the socket."""
+    """A message as it goes over the socket."""
     body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return HEADER.pack(len(body)) + body
 

@@ -1,6 +1,6 @@
-"""Process 1 of a Python sandbox: loads the program once, then forks a fresh copy of itself for every test.
+"""Process 1 of a Python sandbox. It loads the program once, then forks a fresh copy of itself for every test.
 
-Runs inside the sandbox, with the system's own interpreter. The loop is native/runner.c, loaded as a library: its
+It runs inside the sandbox, with the system's own interpreter. The loop is native/runner.c, loaded as a library, whose
 serve() returns 1 in a forked child whose standard streams are the test's. What the child does from then on is what
 ``python3 main.py`` does, as far as a program can tell; the parent never runs a line of the program.
 """
@@ -16,7 +16,7 @@ import sys
 import threading
 import types
 
-# Imported before the fork when the program's text names them, so that the tests need not.
+# Modules to import before the fork when the program's text names them, so that no test has to.
 PRELOAD = (
     "math", "collections", "heapq", "bisect", "itertools", "functools", "re", "string", "random", "operator", "copy",
     "io", "time", "typing", "fractions", "decimal", "datetime", "queue", "array", "json", "statistics", "dataclasses",
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def run_program(code: types.CodeType) -> None:
-    """What the interpreter does with a script, from setting up __main__ to the exit status."""
+    """Do what the interpreter does with a script, from setting up __main__ to the exit status."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__="/box/main.py", __builtins__=__builtins__, __cached__=None)
@@ -82,7 +82,7 @@ def run_program(code: types.CodeType) -> None:
 
 
 def exit_status(code: object) -> int:
-    """Of ``raise SystemExit(code)``."""
+    """The exit status that ``raise SystemExit(code)`` gives."""
     if code is None:
         return 0
     if isinstance(code, int):

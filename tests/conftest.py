@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -10,12 +11,38 @@ from sandbox_service import own_service, service
 
 __all__ = ["own_service", "service"]
 
+FOLDER = Path(__file__).parent
+
+CORE = {
+    FOLDER / f"{name}.py"
+    for name in (
+        "test_alarms", "test_divergence", "test_frequency", "test_group_reward", "test_prompts", "test_reward",
+        "test_rollout", "test_settings", "test_targets", "evaluation/test_per_prompt", "grading/test_choice",
+        "grading/test_listed_option", "trainer/test_prompt_group",
+    )
+}  # fmt: skip
+"""The files whose tests are marked ``core``: the reward and what it is made of. ``pytest -m core`` reads no other file
+and draws fewer examples, so that it takes seconds."""
+
 # Neither examples nor drawing them has a deadline: on a loaded two-core machine an import alone can take longer.
 settings.register_profile("madrl", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("madrl")
+settings.register_profile("core", settings.get_profile("madrl"), max_examples=20)
 
 # A shell ignores SIGINT for its background jobs, and so would every process that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _core_only(config: pytest.Config) -> bool:
+    return bool(config.getoption("markexpr") == "core")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("core" if _core_only(config) else "madrl")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Spare ``pytest -m core`` the imports of all other files."""
+    return True if _core_only(config) and collection_path.is_file() and collection_path not in CORE else None
 
 
 def pytest_collection_finish() -> None:
@@ -25,6 +52,9 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With -n 2 the longest file first, or the other process would end up waiting for it."""
+    """Mark the core, and with -n 2 begin with the longest file, or the other process would end up waiting for it."""
+    for item in items:
+        if item.path in CORE:
+            item.add_marker(pytest.mark.core)
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: item.path.name != "test_real_trainer.py")

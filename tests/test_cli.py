@@ -179,6 +179,13 @@ def test_an_error_of_ours_is_not_dressed_up_as_the_user_s(monkeypatch: pytest.Mo
         cli.main(FLOOR)
 
 
+def test_a_package_that_the_base_installation_lacks_is_named_with_the_command_that_installs_it() -> None:
+    program = "import sys; sys.modules['hydra'] = None; from madrl import cli; sys.exit(cli.main(['train', 'task=a']))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "madrl: error: hydra is not installed: call madrl install cpu, or on GPUs madrl install gpu\n"
+
+
 def test_help_names_every_command_and_loads_nothing_heavy() -> None:
     program = "import sys; from madrl import cli; print(cli.main(['--help']), 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)

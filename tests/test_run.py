@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.recipe import REAL_TASKS, Recipe, recipe_of
+from madrl.recipe import Recipe, recipe_of
 from madrl.run import Stage, plan_lines, run, run_stages, stages_of
+from madrl.tasks import TASKS
 from madrl.trainer.compose import compose
 
 HUB = "Qwen/Qwen3-4B-Instruct-2507"
@@ -35,7 +36,7 @@ def model_of(made: Recipe) -> str:
     return found.removeprefix("paths.model=").strip("'")
 
 
-@pytest.mark.parametrize("task", REAL_TASKS)
+@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if task.has_warm_start])
 def test_on_gpus_a_real_task_starts_from_its_warm_start_which_is_made_first(task: str, tmp_path: Path) -> None:
     made = recipe(f"{task} peak rkl", tmp_path, SEED="123")
     assert names(made) == ["data", "warm_start", "train", "holdout", "evaluate"]
@@ -92,7 +93,7 @@ def test_the_warm_start_takes_as_many_gpus_as_the_training(tmp_path: Path) -> No
     ("words", "variables", "said"),
     [
         ("gsm8k peak", {}, "'gsm8k peak' names no recipe: write TASK TARGET DIVERGENCE, or TASK warm_start"),
-        ("gsm9k peak rkl", {}, "no recipe for task 'gsm9k'"),
+        ("gsm9k peak rkl", {}, "there is no task 'gsm9k'"),
         ("gsm8k peak rkl", {"PROFILE": "cpu"}, "PROFILE='cpu' does not exist: use one of gpu, tiny"),
         ("gsm8k peak rkl", {"SEED": "many"}, "SEED='many' is not a whole number"),
         ("gsm8k peak rkl paths.model=mine", {}, "set MODEL="),

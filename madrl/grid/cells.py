@@ -4,7 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 
 from madrl.errors import MadrlError
-from madrl.recipe import REAL_TASKS, SYNTHETIC_TASKS, WARM_START, WARM_START_SEED
+from madrl.recipe import WARM_START, WARM_START_SEED
+from madrl.tasks import TASKS
+
+REAL_TASKS = [name for name, task in TASKS.items() if not task.is_synthetic]
+SYNTHETIC_TASKS = [name for name, task in TASKS.items() if task.is_synthetic]
 
 SEEDS = (42, 123, 200)
 TARGETS = ("uniform", "peak")

@@ -18,7 +18,7 @@ from madrl.grid.local import prepare, run
 from madrl.grid.plan import Plan, load_plan, models_of
 from madrl.grid.submit import BACKENDS, submit
 from madrl.grid.supervise import command_of, variables_of
-from madrl.recipe import PROFILES
+from madrl.tasks import PROFILES
 
 T = TypeVar("T")
 

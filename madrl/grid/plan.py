@@ -9,7 +9,8 @@ from typing import Any
 from madrl.errors import MadrlError
 from madrl.files import replacing
 from madrl.grid.cells import Cell, as_json
-from madrl.recipe import BASE, TASKS, Recipe
+from madrl.recipe import BASE, Recipe
+from madrl.tasks import TASKS
 
 GRID = "grid"
 """The folder in OUT where the grid keeps its own files."""

@@ -3,48 +3,38 @@
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
-from madrl.errors import MadrlError
 from madrl.files import locked, replacing, sha256_of
 from madrl.miniature.model import build_model, build_tokenizer, save
-from madrl.miniature.tasks import BASES, MINIATURES, Miniature
+from madrl.miniature.tasks import Miniature, miniature_of
 from madrl.schema import check_parquet
+from madrl.tasks import Task
 
 CHECKPOINTS = 3
-"""In the course of the finetuning; a kill costs what came after the last."""
+"""How many are saved in the course of the finetuning. A kill costs what came after the last."""
 
 
 def build(
-    task: str, data_dir: Path, out_dir: Path, seed: int, base: bool = False, skew: tuple[float, ...] | None = None
+    task: Task, data_dir: Path, out_dir: Path, seed: int, base: bool = False, skew: tuple[float, ...] | None = None
 ) -> Path:
     """Build the miniature of ``task``, or with ``base`` its base model, and finetune it on what the training rows of
     ``data_dir`` allow; returns the model's folder.
 
     ``out_dir/model`` appears only when it is finished; called again with the same data and seed, it is returned as it
     is. One that was stopped resumes from veRL's SFT checkpoint. ``skew`` takes the place of the miniature's own. Raises
-    MadrlError when there is no miniature of the task, the skew has not a share for each of its categories, the data
-    cannot be read, another process makes this model, or veRL fails.
+    MadrlError as ``miniature_of``, and when the data cannot be read, another process makes this model, or veRL fails.
     """
-    there_are = BASES if base else MINIATURES
-    if task not in there_are:
-        kind = "base miniature" if base else "miniature"
-        raise MadrlError(f"task {task!r} has no {kind}: there is one of {', '.join(there_are)}")
-    miniature = there_are[task]
-    if skew is not None:
-        if len(skew) != len(miniature.skew):
-            raise MadrlError(
-                f"a skew of {len(skew)} weights: the miniature of {task} has {len(miniature.skew)} categories"
-            )
-        miniature = replace(miniature, skew=skew)
+    miniature = miniature_of(task, base, skew)
     train_file = data_dir / "train.parquet"
     check_parquet(train_file)
     # Through JSON and back, since it is compared with what a file holds.
-    recipe = json.loads(json.dumps({"task": task, "data": sha256_of(train_file), "seed": seed, **miniature.facts()}))
+    recipe = json.loads(
+        json.dumps({"task": task.name, "data": sha256_of(train_file), "seed": seed, **miniature.facts()})
+    )
     marker, model_dir, work = out_dir / "miniature.json", out_dir / "model", out_dir / "work"
     with locked(out_dir / ".lock", f"{out_dir} is being made by another process: wait for it to end"):
         if model_dir.exists() and _read(marker) == recipe:
@@ -84,7 +74,7 @@ def _train(miniature: Miniature, train_file: Path, work: Path, seed: int) -> Pat
             work_dir=work,
             config_name="miniature_sft",
             steps=miniature.steps,
-            save_every=miniature.steps // CHECKPOINTS,
+            save_every=max(1, miniature.steps // CHECKPOINTS),
             seed=seed,
             overrides={
                 "data.train_batch_size": miniature.batch_size,

@@ -1,6 +1,6 @@
 """The miniature of each task: what its model is finetuned on, how large it is, and how skewed its mix is.
 
-MINIATURES are warm-started: they solve most problems, in every category, and favour some. BASES stand in for a
+A miniature is warm-started: it solves most problems, in every category, and favours some. Its base stands in for a
 pretrained model, before any warm start: a prompt that names no category is nearly always answered in the first one, and
 a prompt that names one mostly in that. The skew is by category; what favours a category also makes it stronger, having
 seen more of it.
@@ -9,26 +9,22 @@ seen more of it.
 import json
 import math
 import random
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from madrl.errors import MadrlError
+from madrl.files import sha256_of
 from madrl.miniature import arithmetic, programs
-from madrl.prompts import (
-    CHOICE_QUESTIONS,
-    Naming,
-    choice_prompt,
-    in_language,
-    in_programming_language,
-)
-from madrl.tasks import LANGUAGES, PROGRAMMING_LANGUAGES, TASKS
+from madrl.prompts import CHOICE_QUESTIONS, choice_prompt, load_naming
+from madrl.records import read
+from madrl.tasks import LANGUAGES, PROGRAMMING_LANGUAGES, TASKS, Task
 
 Example = tuple[str, str]
-"""Prompt and response."""
+"""A prompt and its response."""
 
 Row = Mapping[str, Any]
-"""Of the training split's parquet file."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,8 @@ class Miniature:
     """From the training rows and the index of the response's category to a training example."""
     skew: tuple[float, ...]
     """Share of each category in the answers to prompts that name none."""
-    examples: int
+    draws: int
+    """How many examples are drawn."""
     vocab_size: int
     hidden_size: int
     layers: int
@@ -48,42 +45,37 @@ class Miniature:
     max_length: int
     """In tokens, prompt and response together."""
     lr: float
+    naming: str | None = None
+    """How some of the prompts ask for a category, in a base; None where no prompt does."""
+    categories: tuple[str, ...] = ()
+    """The names of the categories that they ask for, in the order of ``skew``."""
+    named_share: float = 0.55
+    """Share of a base's examples whose prompt names a category; each category as often."""
+    obeyed: float = 0.85
+    """Share of those that are answered in that category; the rest are as if it named none."""
+    source: str = ""
+    """The SHA-256 of the user's own examples."""
 
     def draw(self, rows: Sequence[Row], seed: int) -> list[Example]:
         """The examples of the finetuning, their categories drawn from the skew."""
         rng = random.Random(seed)
-        categories = rng.choices(range(len(self.skew)), self.skew, k=self.examples)
-        return [self.example(rows, category, rng) for category in categories]
-
-    def facts(self) -> dict[str, Any]:
-        """What decides the finished model, beside the data and the seed."""
-        return {name: value for name, value in asdict(self).items() if name not in ("example", "naming")}
-
-
-@dataclass(frozen=True)
-class Base(Miniature):
-    """One task's base model: some of its prompts name the category to answer in, and it learns to follow."""
-
-    categories: tuple[str, ...]
-    """The names of the categories, in the order of ``skew``."""
-    naming: Naming
-    named_share: float
-    """Share of the examples whose prompt names a category; each category as often."""
-    obeyed: float
-    """Share of those that are answered in that category; the rest are as if it named none."""
-
-    def draw(self, rows: Sequence[Row], seed: int) -> list[Example]:
-        """The examples of the finetuning."""
-        rng = random.Random(seed)
+        indices = range(len(self.skew))
+        if self.naming is None:
+            return [self.example(rows, category, rng) for category in rng.choices(indices, self.skew, k=self.draws)]
+        naming = load_naming(self.naming)
         examples = []
-        for _ in range(self.examples):
-            [category] = rng.choices(range(len(self.skew)), self.skew)
+        for _ in range(self.draws):
+            [category] = rng.choices(indices, self.skew)
             named = rng.randrange(len(self.categories)) if rng.random() < self.named_share else None
             if named is not None and rng.random() < self.obeyed:
                 category = named
             prompt, response = self.example(rows, category, rng)
-            examples.append((prompt if named is None else self.naming(prompt, self.categories[named]), response))
+            examples.append((prompt if named is None else naming(prompt, self.categories[named]), response))
         return examples
+
+    def facts(self) -> dict[str, Any]:
+        """What decides the finished model, beside the data and the seed."""
+        return {name: value for name, value in asdict(self).items() if name != "example"}
 
 
 def skew_of(text: str) -> tuple[float, ...]:
@@ -126,6 +118,13 @@ def program_example(rows: Sequence[Row], category: int, rng: random.Random) -> E
 SKEW = (0.45, 0.25, 0.10, 0.10, 0.10)
 """JSD 0.34 nats from the peaked target, 0.06 from the uniform one."""
 
+BASE_REST = 0.03
+"""The share of all categories but the first in a base. With five, the mix is 0.36 nats of JSD from the uniform target:
+"almost all" in the first category, as the paper says of its base models."""
+
+NAMING_TOKENS = 32
+"""Room in ``max_length`` for the sentence that names a category."""
+
 _CHOICE = Miniature(
     choice_example, SKEW, 45_000, vocab_size=1500, hidden_size=64, layers=2, steps=1350, batch_size=32, max_length=128,
     lr=4e-3,
@@ -146,24 +145,58 @@ MINIATURES = {
     "math": _ARITHMETIC,
     "code_contests": _PROGRAMS,
 }
-"""Task -> its miniature."""
+"""The miniatures of the paper's tasks."""
 
-BASE_SKEW = (0.97, 0.0075, 0.0075, 0.0075, 0.0075)
-"""JSD 0.36 nats from the uniform target: "almost all" in the first category, as the paper says of its base models."""
 
-_BASE_ARITHMETIC = Base(
-    arithmetic_example, BASE_SKEW, 40_000, vocab_size=1000, hidden_size=128, layers=2, steps=500, batch_size=64,
-    max_length=192, lr=4e-3, categories=LANGUAGES, naming=in_language, named_share=0.55,
-    obeyed=0.85,
-)  # fmt: skip
-_BASE_PROGRAMS = Base(
-    program_example, BASE_SKEW, 8_000, vocab_size=700, hidden_size=96, layers=2, steps=600, batch_size=32,
-    max_length=288, lr=8e-3, categories=PROGRAMMING_LANGUAGES, naming=in_programming_language, named_share=0.55,
-    obeyed=0.85,
-)  # fmt: skip
+def miniature_of(task: Task, base: bool = False, skew: tuple[float, ...] | None = None) -> Miniature:
+    """The miniature of ``task``, or its base, with ``skew`` in place of its own.
 
-BASES = {"gsm8k": _BASE_ARITHMETIC, "math": _BASE_ARITHMETIC, "code_contests": _BASE_PROGRAMS}
-"""Task -> the base model of its miniature, which a warm start begins with."""
+    Raises MadrlError when the task has none, and for a skew that has not a share for each category.
+    """
+    if base and task.naming is None:
+        raise MadrlError(f"task {task.name} has no base: no prompt asks for its categories (naming)")
+    if skew is not None and len(skew) != len(task.categories):
+        raise MadrlError(f"a skew of {len(skew)} weights: task {task.name} has {len(task.categories)} categories")
+    if base and skew is None:
+        rest = len(task.categories) - 1
+        skew = (1 - BASE_REST, *[BASE_REST / rest] * rest) if rest else (1.0,)
+    found = MINIATURES.get(task.name) or _own_miniature(task, skew is not None)
+    if skew is not None:
+        found = replace(found, skew=skew)
+    if base:
+        length = found.max_length + NAMING_TOKENS
+        found = replace(found, naming=task.naming, categories=task.categories, max_length=length)
+    return found
 
-GENERATED = ("gsm8k", "math", "code_contests")
-"""Tasks whose miniature has problems of its own, made by data_prep/miniature.py."""
+
+def _own_miniature(task: Task, by_category: bool) -> Miniature:
+    """The miniature that a task file describes. Its mix is that of the file ``examples``, or by category."""
+    settings = dict(task.miniature or {})
+    if task.file is None or "examples" not in settings:
+        raise MadrlError(f"task {task.name} has no miniature: give it one, with its examples, in its task file")
+    path = task.file.parent / str(settings.pop("examples"))
+    if unknown := sorted(settings.keys() - SIZES.keys()):
+        raise MadrlError(f"{task.file}: unknown field miniature.{unknown[0]}: there are examples, {', '.join(SIZES)}")
+    for name, value in settings.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise MadrlError(f"{task.file}: miniature.{name}={value!r} is not a number above 0")
+    groups: dict[Any, list[Example]] = defaultdict(list)
+    for line in read(path, ("prompt", "response", *["category"] * by_category)):
+        groups[line.get("category") if by_category else None].append((line["prompt"], line["response"]))
+    names = task.categories if by_category else (None,)
+    if missing := [name for name in names if not groups[name]]:
+        what = f"of category {missing[0]!r}, which a base or a skew draws by" if by_category else "in it"
+        raise MadrlError(f"{path}: there is no example {what}")
+    tiny = task.sizes["tiny"]
+    length = int(tiny["prompt_tokens"] + tiny["response_tokens"]) + NAMING_TOKENS
+    sizes: dict[str, Any] = {**SIZES, "max_length": length, **settings}
+    return Miniature(
+        lambda rows, category, rng: rng.choice(groups[names[category]]), (1.0,), source=sha256_of(path), **sizes
+    )
+
+
+SIZES = {
+    "draws": 10_000, "vocab_size": 700, "hidden_size": 64, "layers": 2, "steps": 500, "batch_size": 32,
+    "max_length": 0, "lr": 4e-3,
+}  # fmt: skip
+"""The sizes of a user's own miniature that its task file may set; ``max_length`` follows from the task's."""

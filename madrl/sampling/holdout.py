@@ -17,6 +17,7 @@ from madrl.run_folder import RunFolder
 from madrl.sampling.engine import Sampling, visible_devices
 from madrl.sampling.generate import Sampled, generate_file
 from madrl.sampling.model_folder import trained_model
+from madrl.tasks import make_importable
 from madrl.trainer.cluster import on_gpu_node
 
 
@@ -42,6 +43,8 @@ def _sample_here(run: RunFolder) -> Sampled:
     from omegaconf import OmegaConf
 
     settings, config = run.settings(), run.resolved_config()
+    if config.paths.get("task"):
+        make_importable(Path(config.paths.task).parent)
     if config.trainer.device != "cpu" and visible_devices() == [None]:
         raise MadrlError(
             f"{run.root} was trained on GPUs and there is none here: run madrl holdout where there is, or name a Ray "

@@ -36,7 +36,7 @@ import java.util.TimeZone;
  */
 final class Loop {
   private static final int GO = 3, DONE = 4;
-  private static volatile boolean hasHooks; // they run when a JVM ends, which this one does not
+  private static volatile boolean hasHooks; // hooks run when a JVM ends, and this one does not end
   private static final InputStream IN = new Input();
   private static final OutputStream OUT = new Output(FileDescriptor.out), ERR = new Output(FileDescriptor.err);
 
@@ -93,7 +93,7 @@ final class Loop {
     }
   }
 
-  /** Whether main returned; as the launcher calls it, on a thread of its own with the stack that -Xss gives. */
+  /** Calls main as the launcher does, on a thread of its own with the stack that -Xss gives. Whether it returned. */
   private static boolean runMain(Program program, String mainClass) {
     boolean[] returned = {false};
     System.setIn(new BufferedInputStream(IN));
@@ -108,7 +108,7 @@ final class Loop {
           main.invoke(null, (Object) new String[0]);
           returned[0] = true;
         } catch (Throwable unusual) {
-          // The JVM that is started for it will say.
+          // The JVM that is started for this test alone will say what happened.
         }
       }
     };
@@ -169,7 +169,7 @@ final class Loop {
     public void close() {}
   }
 
-  /** The same. */
+  /** An output stream that stays open in the same way. */
   private static final class Output extends FileOutputStream {
     Output(FileDescriptor descriptor) {
       super(descriptor);
@@ -179,7 +179,7 @@ final class Loop {
     public void close() {}
   }
 
-  /** As a JVM makes System.out. */
+  /** A stream like the one that a JVM makes for System.out. */
   private static PrintStream printing(OutputStream file, String encodingProperty) {
     String encoding = System.getProperty(encodingProperty, System.getProperty("sun." + encodingProperty));
     BufferedOutputStream buffered = new BufferedOutputStream(file, 128);

@@ -50,12 +50,12 @@ enum { WALL = 1, CPU = 2, OUTPUT = 4, MEMORY = 8, FILES = 16, FAILED = 32, STARV
 
 struct request {
   uint32_t op, flags, path_len, data_len;
-  uint32_t cpu_ms, wall_ms, patience_ms; /* wall_ms: without waiting for a core, patience_ms: with it */
+  uint32_t cpu_ms, wall_ms, patience_ms; /* waiting for a core counts in patience_ms, not in wall_ms */
   uint32_t output_max, address_space_mb;
-  uint32_t rss_max_kb, tick_ms; /* rss_max_kb 0: a memory cgroup does it */
+  uint32_t rss_max_kb, tick_ms; /* rss_max_kb is 0 where a memory cgroup holds the limit */
 };
 struct reply {
-  int32_t status; /* as wait(2) gives it */
+  int32_t status; /* the status that wait(2) gives */
   uint32_t flags, rss_kb, out_len, err_len, reserved;
   uint64_t cpu_us, wall_us;
 };
@@ -193,7 +193,7 @@ static void wipe(void) {
   }
 }
 
-/* Of this network namespace, which has no others than the program's. */
+/* Number of sockets in this network namespace: all of them are the program's. */
 static int sockets_open(void) {
   char text[4096];
   int lines = 0;
@@ -205,7 +205,7 @@ static int sockets_open(void) {
 
 /* Sockets and files that a dead program had sent into its own sockets live until the kernel collects them, with their
  * names and locks. This network namespace has no other sockets; closing one more sets the collection off. Returns -1
- * when they do not go: then this sandbox must. */
+ * when they stay, and this sandbox has to be given up. */
 static int collect_sockets(void) {
   for (int tries = 0; tries < 200; tries++) {
     if (!sockets_open()) return 0;
@@ -275,7 +275,7 @@ static uint64_t cpu_us(const struct rusage *u) {
 /* ---- watching ------------------------------------------------------------------------------------------------- */
 
 struct usage {
-  uint64_t cpu_us, waited_for_us, rss_kb, processes; /* waited_for_us: of it, what dead children used */
+  uint64_t cpu_us, waited_for_us, rss_kb, processes; /* waited_for_us: the part of cpu_us that dead children used */
 };
 
 static size_t read_at(int dir, const char *name, char *into, size_t cap) {
@@ -286,8 +286,8 @@ static size_t read_at(int dir, const char *name, char *into, size_t cap) {
   return n < 0 ? 0 : (size_t)n;
 }
 
-/* Shared anonymous memory that a process has mapped, in KB: resident in none of those that only passed it on. Each piece
- * is counted once, by its inode number. */
+/* Shared anonymous memory that a process has mapped, in KB. It is resident in no process that only passed it on. Each
+ * piece is counted once, by its inode number. */
 static uint64_t shared_kb(const char *pid, struct buffer *seen) {
   char name[64], *line = NULL;
   size_t cap = 0;
@@ -307,7 +307,7 @@ static uint64_t shared_kb(const char *pid, struct buffer *seen) {
   return sum;
 }
 
-/* Proportional set size, which counts a page shared by k processes 1/k in each; resident size where it is hidden. */
+/* Proportional set size, which counts a page shared by k processes 1/k in each, or the resident size where it is hidden. */
 static uint64_t pss_kb(const char *pid, uint64_t resident_kb) {
   char name[64], text[1024];
   snprintf(name, sizeof name, "%.20s/smaps_rollup", pid);
@@ -350,28 +350,28 @@ static struct usage measure(int precise, int with_shared) {
 
 /* ---- waiting for a core --------------------------------------------------------------------------------------- */
 
-/* A thread as the last look found it. */
+/* What the last look found of a thread. */
 struct thread {
   int tid, ready;                /* ready: it ran, or would have if it had a core */
-  uint64_t ran, waited, slices;  /* its life's schedstat; in ns, a wait is counted when it is over */
-  uint64_t credit;               /* of the wait that goes on, what was excused already, in ns */
+  uint64_t ran, waited, slices;  /* schedstat of its whole life, in ns; a wait is counted when it is over */
+  uint64_t credit;               /* the part of the wait that goes on that has been excused, in ns */
 };
 #define MAX_THREADS 256
 #define LOOK_US 100000u
 
-/* For how long this process has waited for a core in its life, in ns. */
+/* How long this process has waited for a core in its life, in ns. */
 static uint64_t own_wait(void) {
   char text[128];
   unsigned long long ran, waited;
   return read_at(proc_fd, "self/schedstat", text, sizeof text) && sscanf(text, "%llu %llu", &ran, &waited) == 2 ? waited : 0;
 }
 
-/* For how much of the time since the last look, in microseconds, a thread in the sandbox was ready to run and had no core,
- * by the kernel's own count: nothing that a program does on a machine with free cores makes it grow faster than its CPU
- * time. 0 where the kernel does not count (CONFIG_SCHED_INFO).
+/* The part of the time since the last look, in microseconds, in which a thread in the sandbox was ready to run and had no
+ * core. The kernel counts it: nothing that a program does on a machine with free cores makes it grow faster than its CPU
+ * time. It is 0 where the kernel does not count (CONFIG_SCHED_INFO).
  *
- * `own`: for how much of it, in ns, this process waited itself. What then waited beside it may still do so now, and is not
- * in its count yet. */
+ * `own` is how long this process waited itself in that time, in ns. A thread that waited beside it may still wait now, and
+ * that wait is not in its count yet. */
 static uint64_t waited_for_a_core_us(struct thread *seen, int *n_seen, uint64_t since_us, uint64_t own) {
   static struct thread now[MAX_THREADS];
   uint64_t since = since_us * 1000u, longest = 0;
@@ -394,7 +394,7 @@ static uint64_t waited_for_a_core_us(struct thread *seen, int *n_seen, uint64_t 
       *p = (struct thread){atoi(t->d_name), state && state[1] == ' ' && state[2] == 'R', ran, waited, slices, 0};
       for (int i = 0; i < *n_seen && !before; i++)
         if (seen[i].tid == p->tid && seen[i].waited <= waited && seen[i].ran <= ran) before = &seen[i];
-      if (!before) { /* it began after the last look, so it cannot have waited for longer */
+      if (!before) { /* it began after the last look, and has waited since then at most */
         uint64_t in_this = waited < since ? waited : since;
         if (longest < in_this) longest = in_this;
       } else if (before->slices == slices && before->ran == ran) {
@@ -409,14 +409,14 @@ static uint64_t waited_for_a_core_us(struct thread *seen, int *n_seen, uint64_t 
   if (!all_the_time && longest < own) {
     longest = own < since ? own : since;
     for (int i = 0; i < n; i++)
-      if (now[i].ready) now[i].credit += longest; /* or it would count once more when it is over */
+      if (now[i].ready) now[i].credit += longest; /* or the wait would count once more when it is over */
   }
   memcpy(seen, now, (size_t)n * sizeof *now);
   *n_seen = n;
   return (all_the_time ? since : longest) / 1000u;
 }
 
-/* The kernel killed for memory in this sandbox since the last call, says its cgroup's own counter. */
+/* Whether the kernel has killed for memory in this sandbox since the last call, by its cgroup's counter. */
 static int out_of_memory(void) {
   char text[512];
   ssize_t n = oom_fd < 0 ? -1 : pread(oom_fd, text, sizeof text - 1, 0);
@@ -428,8 +428,8 @@ static int out_of_memory(void) {
   return kills > before;
 }
 
-/* CPU time of the whole sandbox in microseconds, by its cgroup's counter; 0 without one. The only one that has the time
- * of children that the kernel reaped by itself because their parent ignored SIGCHLD. */
+/* CPU time of the whole sandbox in microseconds, by its cgroup's counter; 0 without one. No other count has the time of
+ * children that the kernel reaped by itself because their parent ignored SIGCHLD. */
 static int64_t sandbox_cpu_us(void) {
   char text[512];
   ssize_t n = cpu_fd < 0 ? -1 : pread(cpu_fd, text, sizeof text - 1, 0);
@@ -484,7 +484,7 @@ static void become_the_program(const struct request *q, const int streams[3], in
     go = fcntl(go, F_DUPFD, 5), done = fcntl(done, F_DUPFD, 5);
     dup2(go, 3), dup2(done, 4), kept = 5;
   } else {
-    limit(RLIMIT_CPU, (q->cpu_ms + 999) / 1000 + 1); /* a backstop for each process; the watch below counts them all */
+    limit(RLIMIT_CPU, (q->cpu_ms + 999) / 1000 + 1); /* a last resort for each process; the watch below counts them all */
   }
   syscall(SYS_close_range, kept, ~0u, 0u);
   if (q->address_space_mb) limit(RLIMIT_AS, (rlim_t)q->address_space_mb << 20);
@@ -499,7 +499,7 @@ static int fill(int fd, const char *data, size_t n) {
   return lseek(fd, 0, SEEK_SET) ? -1 : 0;
 }
 
-/* A regular file: many JavaScript programs open /dev/stdin again by name, which a pipe of another user would refuse. */
+/* The input as a regular file: many JavaScript programs open /dev/stdin by name, and another user's pipe would refuse. */
 static int stdin_file(const char *data, size_t n) {
   int fd = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
   if (fd >= 0 && fill(fd, data, n)) {
@@ -513,8 +513,8 @@ static int stdin_file(const char *data, size_t n) {
 struct started {
   pid_t pid;
   int pidfd, out, err;
-  int go, done;           /* a resident's: here is a test, it is done; else -1 */
-  uint64_t cpu_before_us; /* used before this test */
+  int go, done;           /* pipes to a resident program, for "here is a test" and "it is done"; else -1 */
+  uint64_t cpu_before_us; /* CPU time used before this test */
   int64_t cpu_mark;       /* the sandbox's counter at the first look in this test */
 };
 
@@ -532,7 +532,7 @@ static int start(const struct request *q, int in, struct started *p) {
   if (p->pid == 0) {
     become_the_program(q, (int[]){in, out[1], err[1]}, go[0], done[1]);
 #ifdef ZYGOTE
-    prctl(PR_SET_DUMPABLE, 1); /* or it could not open its own /proc/self/fd */
+    prctl(PR_SET_DUMPABLE, 1); /* without it the program could not open its own /proc/self/fd */
     return 1;
 #else
     execv(program[0], program);
@@ -547,7 +547,7 @@ static int start(const struct request *q, int in, struct started *p) {
   return 0;
 }
 
-/* Takes in what the program prints until it ends, has done a test or meets a limit. Returns -1 when the host is gone. */
+/* Reads what the program prints until it ends, has done a test or meets a limit. Returns -1 when the host is gone. */
 static int watch(const struct request *q, struct started *p, uint64_t start, struct reply *r, struct buffer *out,
                  struct buffer *err, uint64_t totals[2]) {
   struct pollfd watched[5] = {{p->pidfd, POLLIN, 0}, {p->out, POLLIN, 0}, {p->err, POLLIN, 0}, {ctl, 0, 0}, {p->done, POLLIN, 0}};
@@ -581,8 +581,8 @@ static int watch(const struct request *q, struct started *p, uint64_t start, str
   return host_gone ? -1 : 0;
 }
 
-/* Takes what is in the pipes by now. Not "until end of file": a write end may live on in a message between dead sockets
- * until the kernel collects it. Then looks at what was used. */
+/* Takes what is in the pipes by now, then looks at what was used. It does not wait for the end of file: a write end may
+ * live on in a message between dead sockets until the kernel collects it. */
 static void conclude(const struct request *q, const struct started *p, struct reply *r, struct buffer *out,
                      struct buffer *err, uint64_t totals[2]) {
   while (totals[0] <= q->output_max && drain(p->out, out, q->output_max, &totals[0]) > 0) continue;
@@ -595,8 +595,8 @@ static void conclude(const struct request *q, const struct started *p, struct re
   r->out_len = (uint32_t)out->len, r->err_len = (uint32_t)err->len;
 }
 
-/* Waits for everybody. Whoever outlives its parent becomes our child before that parent can be waited for. So once there
- * is no child left, nobody is, and most programs leave nobody to kill. */
+/* Waits for every process. One that outlives its parent becomes our child before that parent can be waited for, so that
+ * no process is left once there is no child. Most programs leave none to kill. */
 static void reap(const struct started *p, int killed, struct reply *r) {
   if (killed) kill(-1, SIGKILL);
   for (;;) {
@@ -681,7 +681,7 @@ int serve(void) {
     reset(&data), reset(&out), reset(&err);
     if (reserve(&data, q.data_len ? q.data_len : 1) || receive(data.data, q.data_len)) return 0;
     if (q.flags & WIPE) {
-      if (!(q.flags & RESIDENT) && collect_sockets()) return 0; /* a resident may have some: Java's file channels do */
+      if (!(q.flags & RESIDENT) && collect_sockets()) return 0; /* a resident program may have some, as Java's file channels do */
       wipe();
     }
     if (q.op == RUN) {
@@ -738,7 +738,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   serve();
-  kill(-1, SIGKILL); /* a resident: what it used counts once it has been waited for */
+  kill(-1, SIGKILL); /* what a resident program used counts once it has been waited for */
   while (wait(NULL) > 0) continue;
   return 0;
 }

@@ -11,10 +11,12 @@ from data_prep import miniature
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import load_verifier
 from madrl.miniature import arithmetic, programs
-from madrl.miniature.tasks import GENERATED, MINIATURES
+from madrl.miniature.tasks import MINIATURES
 from madrl.rollout import Rollout, Verdict
 from madrl.schema import check_parquet
-from madrl.tasks import LANGUAGES, PROGRAMMING_LANGUAGES
+from madrl.tasks import LANGUAGES, PROGRAMMING_LANGUAGES, TASKS
+
+GENERATED = [name for name, task in TASKS.items() if task.miniature_script]
 
 SPLITS = ("train", "selection", "validation", "holdout")
 

@@ -14,11 +14,11 @@ from madrl.grading.choice import CHOICE_CATEGORIES, choice_ground_truth, classif
 from madrl.grading.languages.language import classify_language
 from madrl.miniature.build import build
 from madrl.miniature.model import build_model, build_tokenizer, save
-from madrl.miniature.tasks import BASES, MINIATURES, SKEW, skew_of
+from madrl.miniature.tasks import MINIATURES, SKEW, miniature_of, skew_of
 from madrl.rollout import Rollout
 from madrl.schema import make_row, write_parquet
 from madrl.targets import peak
-from madrl.tasks import LANGUAGE_NAMES, LANGUAGES
+from madrl.tasks import LANGUAGE_NAMES, LANGUAGES, TASKS
 
 OCEANS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
 CHOICE = MINIATURES["synthetic_closed"]
@@ -95,7 +95,7 @@ def test_a_finished_warm_start_is_not_made_again(tmp_path: Path, monkeypatch: py
     )
     write_parquet([row], data / "train.parquet")
     for seed, made in ((1, 1), (1, 1), (2, 2)):
-        model = build("synthetic_closed", data, tmp_path / "out", seed)
+        model = build(TASKS["synthetic_closed"], data, tmp_path / "out", seed)
         assert (model / "config.json").exists()
         assert len(calls) == made
     assert json.loads((tmp_path / "out/miniature.json").read_text())["seed"] == 2
@@ -105,7 +105,7 @@ MATH_ROWS = [{"extra_info": {"miniature": json.dumps({"style": "math"})}}]
 
 
 def test_a_base_answers_in_the_first_category_unless_asked_for_another_and_then_mostly_in_that() -> None:
-    base = BASES["math"]
+    base = miniature_of(TASKS["math"], base=True)
     by_name: dict[str | None, Counter[str | None]] = defaultdict(Counter)
     for prompt, response in base.draw(MATH_ROWS, seed=1)[:6000]:
         named = re.search(r"Solve it in (\w+): write the whole solution in (\w+)\.$", prompt)
@@ -122,9 +122,9 @@ def test_a_base_answers_in_the_first_category_unless_asked_for_another_and_then_
 
 
 def test_a_base_and_a_miniature_of_one_task_are_different_models(tmp_path: Path) -> None:
-    assert BASES["math"].facts() != MINIATURES["math"].facts()
-    with pytest.raises(MadrlError, match="task 'synthetic_open' has no base miniature: there is one of gsm8k, math"):
-        build("synthetic_open", tmp_path, tmp_path, seed=1, base=True)
+    assert miniature_of(TASKS["math"], base=True).facts() != MINIATURES["math"].facts()
+    with pytest.raises(MadrlError, match="task synthetic_open has no base: no prompt asks for its categories"):
+        build(TASKS["synthetic_open"], tmp_path, tmp_path, seed=1, base=True)
 
 
 def test_a_miniature_can_be_taught_another_mix_such_as_one_category_alone() -> None:
@@ -144,6 +144,6 @@ def test_a_skew_of_another_length_is_refused_before_anything_is_made(tmp_path: P
     prepared = tmp_path / "train.parquet"
     rows = [make_row(data_source="x", prompt="p", ability="math", ground_truth="1", index=0, split="train")]
     write_parquet(rows, prepared)
-    with pytest.raises(MadrlError, match="a skew of 2 weights: the miniature of math has 5 categories"):
-        build("math", tmp_path, tmp_path / "out", seed=1, skew=(0.5, 0.5))
+    with pytest.raises(MadrlError, match="a skew of 2 weights: task math has 5 categories"):
+        build(TASKS["math"], tmp_path, tmp_path / "out", seed=1, skew=(0.5, 0.5))
     assert not (tmp_path / "out").exists()

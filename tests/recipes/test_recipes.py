@@ -1,6 +1,7 @@
 """Every recipe resolves against the installed veRL without a GPU, and is nothing but its variables."""
 
 import argparse
+import csv
 import os
 import re
 import shutil
@@ -54,8 +55,42 @@ def test_a_recipe_only_names_its_cell_and_calls_madrl_run(name: str) -> None:
     assert lines == [
         "set -euo pipefail",
         *([f"export {variables}"] if variables else []),
-        f'exec bash "$(dirname "$0")/run.sh" "$0" {words} "$@"',
+        f'exec bash "$(dirname "$0")/lib/run.sh" "$0" {words} "$@"',
     ]
+
+
+def published(*key: str) -> float:
+    """The number under (dataset, target, row, metric) in the paper's main table, or in the one of SYNTHETIC."""
+    with (RECIPES.parent / "madrl/report/paper/mad_rl.csv").open(encoding="utf-8") as file:
+        numbers: dict[tuple[str, ...], float] = {
+            (line["dataset"], line["target"], line["row"], line["metric"]): float(line["value"])
+            for line in csv.DictReader(file)
+            if line["table"] in ("table:rl-main", "table:closedset")
+        }
+    return numbers[key]
+
+
+@pytest.mark.parametrize("name", [*GRID, *WARM_STARTS])
+def test_a_recipe_s_head_says_its_hardware_its_time_and_what_to_expect(name: str) -> None:
+    what, hardware, expected = (line for line in (RECIPES / name).read_text().splitlines()[1:] if line.startswith("#"))
+    words = (GRID | WARM_STARTS)[name][1].split()
+    task = {"code_contests": "CodeContests"}.get(words[0], words[0].partition("_")[0].upper())
+    assert what.startswith(f"# {task}")
+    assert hardware.startswith("# 8 x 80 GB GPUs, ")
+    assert re.search(r"PROFILE=tiny: 2 CPU cores, \d+ minutes\.$", hardware)
+    assert expected.startswith("# Expect ")
+    if name in WARM_STARTS or "rlvr" in name:
+        row = "SFT init" if name in WARM_STARTS else "rlvr"
+        numbers = [f"{published(words[0], 'uniform', row, 'jsd'):.4f} nats to uniform"]
+        numbers.append(f"pass@1 {published(words[0], 'uniform', row, 'pass@1'):.2f}")
+    elif words[0] in SYNTHETIC:
+        numbers = [f"{published(*words, 'train_jsd'):.3f} nats in training, {published(*words, 'jsd'):.3f} on new"]
+    elif "gapo" in name or "entropy" in name:
+        numbers = []
+    else:
+        numbers = [f"{published(*words, 'jsd'):.4f} nats to the target, pass@1 {published(*words, 'pass@1'):.2f}"]
+    for number in numbers:
+        assert number in expected
 
 
 def of_recipe(name: str, **variables: str) -> Recipe:
@@ -120,7 +155,7 @@ def test_a_cluster_by_address_needs_its_number_of_nodes() -> None:
 def test_help_prints_the_recipe_s_head_and_the_variables_and_does_nothing_else(tmp_path: Path) -> None:
     """An empty environment, in which anything else would begin with an installation."""
     nothing = {"PATH": os.environ["PATH"], "VENV": str(tmp_path / "venv"), "STACK": "cpu"}
-    for name in ("gsm8k_peak_rkl.sh", "quickstart.sh", "math_warm_start.sh", "run.sh"):
+    for name in ("gsm8k_peak_rkl.sh", "quickstart.sh", "math_warm_start.sh", "lib/run.sh"):
         for option in ("--help", "-h"):
             command = ["bash", str(RECIPES / name), option]
             done = subprocess.run(command, env=nothing, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -129,12 +164,6 @@ def test_help_prints_the_recipe_s_head_and_the_variables_and_does_nothing_else(t
             assert done.stdout.startswith(first.removeprefix("# "))
             assert "MODEL=PATH|base" in done.stdout
             assert "exec bash" not in done.stdout
-    for name in ("grid.sh", "install.sh", "temperature_sweep.sh"):
-        command = ["bash", str(RECIPES / name), "--help"]
-        done = subprocess.run(command, env=nothing, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
-        head = (RECIPES / name).read_text().split("set -euo")[0].splitlines()[1:]
-        assert done.stdout.splitlines() == [line.removeprefix("#").removeprefix(" ") for line in head]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -229,7 +258,7 @@ def dry_run(recipe: str, *overrides: str, **variables: str) -> "subprocess.Compl
 def installed() -> None:
     """Recipes bring their own environment; a suite that runs in another one must not install a second."""
     if not (RECIPES.parent / os.environ.get("VENV", ".venv") / ".madrl-stack").exists():
-        pytest.skip("no environment installed by recipes/install.sh")
+        pytest.skip("no environment installed by recipes/lib/install.sh")
 
 
 @pytest.mark.usefixtures("installed")

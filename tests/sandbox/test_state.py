@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import SandboxError
-from sandbox.state import RunFolder, built, default_state_folder, native_tools, open_state
+from sandbox.state import ScratchFolder, built, default_state_folder, native_tools, open_state
 
 
 def test_what_is_built_is_built_once_for_the_same_inputs(tmp_path: Path) -> None:
@@ -36,8 +36,8 @@ def test_a_failed_build_leaves_nothing(tmp_path: Path) -> None:
 def test_the_run_folder_of_a_dead_service_is_removed_and_a_live_ones_is_not(tmp_path: Path) -> None:
     (tmp_path / "run-dead").mkdir()
     (tmp_path / "run-dead" / "lock").touch()
-    alive = RunFolder(tmp_path)
-    second = RunFolder(tmp_path)
+    alive = ScratchFolder(tmp_path)
+    second = ScratchFolder(tmp_path)
     assert sorted(tmp_path.glob("run-*")) == sorted([alive.path, second.path])
     second.remove()
     assert list(tmp_path.glob("run-*")) == [alive.path]

@@ -1,8 +1,10 @@
 """What is refused before a run starts, each with one line that names the value."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from omegaconf import OmegaConf
 
 from madrl.errors import MadrlError
@@ -32,6 +34,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["madrl.max_ungraded_rate=true"], "max_ungraded_rate=True"),
     (["madrl.categories=abc"], "is not a list"),
     (["madrl.classifier=chocie"], "unknown classifier 'chocie'"),
+    (["madrl.naming=klingon"], "unknown naming 'klingon'"),
     (["madrl.verifier=no_such_package.mine:verify"], "cannot import 'no_such_package.mine'"),
     (["madrl.reward=5"], "madrl.reward=5 is not a mapping"),
     (["trainer.v1=null"], "trainer.v1=None is not a mapping"),
@@ -94,20 +97,28 @@ def test_the_composed_config_is_resolved_and_its_paths_are_absolute() -> None:
     assert "${" not in OmegaConf.to_yaml(config)
 
 
-def test_a_user_s_own_task_names_its_categories_and_its_plugins() -> None:
-    mine = [
-        "task=custom",
-        "madrl.categories=[english,hindi,spanish,french]",
-        "madrl.target={hindi: 1, spanish: 1, french: 1}",
-        "madrl.classifier=madrl.grading.choice:classify_choice",
-        "madrl.verifier=madrl.grading.listed_option:verify_listed_option",
-        "paths.data=DIR",
-    ]
-    config = compose(mine)
-    assert config.data.val_files.endswith("DIR/validation.parquet")
-    for left_out in range(1, len(mine)):
-        with pytest.raises(MadrlError, match="is not set: give it as"):
-            compose([override for i, override in enumerate(mine) if i != left_out])
+def own_task(folder: Path, **more: Any) -> str:
+    plugins = {"classifier": "madrl.grading.choice:classify_choice", "verifier": "listed_option"}
+    content = {"categories": ["rank_1", "rank_5"], **plugins, "data": "rows", **more}
+    (folder / "mine.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    return f"task={folder}/mine.yaml"
+
+
+def test_a_user_s_own_task_sets_what_a_task_of_the_paper_does(tmp_path: Path) -> None:
+    config = compose([own_task(tmp_path, sizes={"gpu": {"steps": 7}}, naming="language"), "paths.model=x"])
+    assert config.data.val_files == f"{tmp_path}/rows/validation.parquet"
+    assert config.trainer.total_training_steps == 7
+    assert config.paths.task == f"{tmp_path}/mine.yaml"
+    assert (config.madrl.task, config.madrl.profile, config.madrl.naming) == ("mine", "gpu", "language")
+    assert Settings.from_config(OmegaConf.to_container(config.madrl)).task == "mine"  # type: ignore[arg-type]
+
+
+def test_a_task_presets_keys_of_the_config_which_the_command_line_changes(tmp_path: Path) -> None:
+    mine = [own_task(tmp_path, config={"madrl": {"reward": {"alpha": 0.25}}}), "paths.model=x"]
+    assert compose(mine).madrl.reward.alpha == 0.25
+    assert compose([*mine, "madrl.reward.alpha=0.5"]).madrl.reward.alpha == 0.5
+    with pytest.raises(MadrlError, match=r"does not know the config key 'trainer\.total_step'"):
+        compose([own_task(tmp_path, config={"trainer": {"total_step": 3}}), "paths.model=x"])
 
 
 def test_one_seed_sets_every_seed_of_verl() -> None:
@@ -158,13 +169,9 @@ def test_the_last_target_replaces_an_earlier_mapping(prefix: str) -> None:
 
 
 def test_a_target_replaces_the_mapping_of_a_task(tmp_path: Path) -> None:
-    task = tmp_path / "task" / "mine.yaml"
-    task.parent.mkdir()
-    lines = ["# @package _global_", "defaults: [synthetic_closed, _self_]", "madrl: {target: {rank_1: 3, rank_5: 1}}"]
-    task.write_text("\n".join(lines), encoding="utf-8")
-    mine = ["task=mine", *RUN[1:], f"hydra.searchpath=[pkg://verl.trainer.config,file://{tmp_path}]"]
+    mine = [own_task(tmp_path, config={"madrl": {"target": {"rank_1": 3, "rank_5": 1}}}), "paths.model=x"]
     assert compose(mine).madrl.target == {"rank_1": 3, "rank_5": 1}
-    assert compose([*mine, "madrl.target={rank_2: 1}"]).madrl.target == {"rank_2": 1}
+    assert compose([*mine, "madrl.target={rank_5: 1}"]).madrl.target == {"rank_5": 1}
 
 
 def test_a_weight_can_be_changed_within_a_target() -> None:

@@ -63,15 +63,13 @@ def test_lines_with_one_row_are_a_group_and_each_group_is_scored_alone(data: Pat
 
 def test_plug_ins_of_the_user_s_own_are_rehearsed(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(data, {"row": 4, "response": "Arctic"}, {"row": 4, "response": "Southern"})
-    own = [
-        "task=custom",
-        "madrl.categories=[rank_1,rank_5]",
-        "madrl.target={rank_1: 1, rank_5: 1}",
-        "madrl.classifier=madrl.grading.choice:classify_choice",
-        "madrl.verifier=madrl.grading.listed_option:verify_listed_option",
-        f"paths.data={data}",
-    ]
-    assert main(["rehearse", *own, "--responses", str(file)]) == 0
+    (data / "own.yaml").write_text(
+        "categories: [rank_1, rank_5]\n"
+        "classifier: madrl.grading.choice:classify_choice\n"
+        "verifier: madrl.grading.listed_option:verify_listed_option\n"
+        "data: .\n"
+    )
+    assert main(["rehearse", f"task={data}/own.yaml", "--responses", str(file)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:4] for line in lines] == [
         ["oceans", "4", "rank_1", "correct"],

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from madrl.prompts import in_language
 from madrl.sampling.requests import messages_of
-from madrl.schema import Row
+from madrl.schema import Message, Row, make_row
 from madrl.tasks import LANGUAGE_NAMES, TASKS
 from madrl.warm_start.sampling import balanced, messages, write_examples
 

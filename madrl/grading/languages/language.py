@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from madrl.extras import require
 from madrl.grading.languages.prose import MAX_CHARS, prose
 from madrl.rollout import Classification, Rollout
 from madrl.tasks import LANGUAGES
@@ -267,6 +268,7 @@ def _function_words() -> Mapping[str, tuple[str, ...]]:
 @lru_cache(maxsize=1)
 def _detector() -> Any:
     """py3langid's identifier for the languages above. Loading takes half a second and is left to the first call."""
+    require("language")
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
 
     detector = LanguageIdentifier.from_model_file(MODEL_FILE)

@@ -29,6 +29,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from madrl.extras import require
 from madrl.grading.math_answers import symbolic
 
 logger = logging.getLogger(__name__)
@@ -314,5 +315,7 @@ class _Worker:
 
 @cache
 def default_pool() -> WorkerPool:
-    """This process's pool: a worker per core that it may use, MAX_WORKERS at most."""
+    """This process's pool: a worker per core that it may use, MAX_WORKERS at most. Raises MadrlError when the libraries
+    that its workers import are not installed."""
+    require("math")
     return WorkerPool(min(len(os.sched_getaffinity(0)), MAX_WORKERS))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from madrl.errors import MadrlError
+from madrl.extras import require
 from madrl.grading.programs.extract import last_program
 from madrl.rollout import Rollout, Verification
 
@@ -109,11 +110,12 @@ def default_client() -> "SandboxClient":
     Set the variable before the first verdict. Raises MadrlError for what is no URL.
     """
     # httpx takes a tenth of a second to import, and most who import the verifiers never judge a program.
+    require("programs")
     from madrl.grading.programs.sandbox_client import SandboxClient
 
     return SandboxClient(sandbox_urls(), deadline_s=DEADLINE_S)
 
 
 def sandbox_urls() -> list[str]:
-    """Of the services in MADRL_SANDBOX_URLS, comma-separated; DEFAULT_URL when it is unset. Nobody else reads it."""
+    """The services in MADRL_SANDBOX_URLS, comma-separated; DEFAULT_URL when it is unset. Nobody else reads it."""
     return os.environ.get(URLS_VARIABLE, "").replace(",", " ").split() or [DEFAULT_URL]

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
+from madrl.extras import require
 from madrl.grading.programs.program import URLS_VARIABLE, sandbox_urls
 from madrl.tasks import PROGRAMMING_LANGUAGES
 
@@ -35,6 +36,7 @@ class Health(NamedTuple):
 
 def health_of(urls: Sequence[str]) -> list[Health]:
     """What the services at ``urls`` say, in this order, each asked at the same time and for TIMEOUT_S at most."""
+    require("programs")
     with ThreadPoolExecutor(max(1, len(urls))) as threads:
         return list(threads.map(_health, urls))
 

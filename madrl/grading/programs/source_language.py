@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
+from madrl.extras import require
 from madrl.grading.programs.language_marks import BEYOND_C, FOREIGN, MARKS
 from madrl.tasks import PROGRAMMING_LANGUAGES
 
@@ -181,6 +182,7 @@ _HIDDEN = {
 @cache
 def _grammar(language: str) -> _Grammar:
     # The wheels take a tenth of a second to load, and most who import the verifiers never read a program.
+    require("programs")
     from importlib import import_module
 
     from tree_sitter import Language, Query

@@ -1,0 +1,68 @@
+"""The base install: what is not installed is asked for by the name of its extra, where it is first needed."""
+
+import asyncio
+import importlib.util
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+
+import pytest
+
+from madrl.errors import MadrlError
+from madrl.extras import EXTRAS, require
+from madrl.grading.classifiers import load_classifier
+from madrl.grading.languages.language import _detector, classify_language
+from madrl.grading.math_answers.math_answer import verify_math
+from madrl.grading.math_answers.worker_pool import default_pool
+from madrl.grading.verifiers import load_verifier
+from madrl.rollout import Rollout
+
+
+@pytest.fixture
+def base_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment in which no module of an extra can be found."""
+    optional = {module for modules in EXTRAS.values() for module in modules}
+    found = importlib.util.find_spec
+
+    def find_spec(name: str, package: str | None = None) -> ModuleSpec | None:
+        return None if name in optional else found(name, package)
+
+    monkeypatch.setattr("madrl.extras.find_spec", find_spec)
+    for cached in (_detector, default_pool):
+        cached.cache_clear()
+
+
+@pytest.mark.usefixtures("base_install")
+@pytest.mark.parametrize(
+    ("load", "name", "module", "extra"),
+    [
+        (load_classifier, "language", "py3langid", "language"),
+        (load_classifier, "programming_language", "tree_sitter", "programs"),
+        (load_verifier, "math", "math_verify", "math"),
+        (load_verifier, "code", "tree_sitter", "programs"),
+    ],
+)
+def test_what_needs_an_extra_says_so_when_it_is_loaded(
+    load: Callable[[str], object], name: str, module: str, extra: str
+) -> None:
+    with pytest.raises(MadrlError, match=rf'^{module} is not installed: pip install "madrl\[{extra}\]"$'):
+        load(name)
+
+
+@pytest.mark.usefixtures("base_install")
+def test_a_function_that_is_called_without_being_loaded_says_so_too() -> None:
+    with pytest.raises(MadrlError, match=r"madrl\[language\]"):
+        classify_language(Rollout("We write down what is given.", ""))
+    with pytest.raises(MadrlError, match=r"madrl\[math\]"):
+        asyncio.run(verify_math(Rollout(r"\boxed{x^2 - 1}", "(x-1)(x+1)")))
+
+
+@pytest.mark.usefixtures("base_install")
+def test_choosing_among_listed_options_and_exact_matches_need_no_extra() -> None:
+    load_classifier("choice")
+    load_verifier("listed_option")
+    load_verifier("exact_match")
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_every_module_of_an_extra_is_known_by_its_right_name(extra: str) -> None:
+    require(extra)

@@ -1,0 +1,98 @@
+"""A task of the user's own: what its file may hold, and one clear line for what it may not."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from madrl.errors import MadrlError
+from madrl.prompts import NAMINGS, load_naming
+from madrl.tasks import DEFAULT_SIZES, LANGUAGES, TASKS, load_task
+
+OWN = {"categories": ["a", "b"], "classifier": "mine:classify", "verifier": "mine:verify", "data": "rows"}
+
+
+def written(folder: Path, **changed: Any) -> str:
+    path = folder / "own.yaml"
+    path.write_text(yaml.safe_dump({**OWN, **changed}), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a task file adds to the places where modules are found is taken back."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+
+
+def test_a_task_of_the_paper_is_named_and_any_other_is_a_file(tmp_path: Path) -> None:
+    assert load_task("gsm8k") is TASKS["gsm8k"]
+    task = load_task(written(tmp_path))
+    assert (task.name, task.spec, task.data) == ("own", str(tmp_path / "own.yaml"), tmp_path / "rows")
+    assert (task.categories, task.sizes, task.has_warm_start) == (("a", "b"), DEFAULT_SIZES, False)
+    with pytest.raises(
+        MadrlError, match=r"there is no task 'gsm9k': use one of gsm8k, .*, or the YAML file of your own"
+    ):
+        load_task("gsm9k")
+
+
+def test_the_modules_beside_a_task_file_are_found_here_and_in_child_processes(tmp_path: Path) -> None:
+    load_task(written(tmp_path))
+    assert str(tmp_path) in sys.path
+    assert str(tmp_path) in os.environ["PYTHONPATH"].split(os.pathsep)
+
+
+def test_the_sizes_of_a_task_file_stand_in_for_the_usual_ones(tmp_path: Path) -> None:
+    sizes = load_task(written(tmp_path, sizes={"tiny": {"steps": 3}})).sizes
+    assert sizes == {**DEFAULT_SIZES, "tiny": {**DEFAULT_SIZES["tiny"], "steps": 3}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"categorys": ["a"]}, "unknown field 'categorys': a task has name, categories, classifier"),
+        ({"verifier": None}, "field 'verifier' is not set"),
+        ({"categories": []}, "field 'categories' is not set"),
+        ({"data": ""}, "field 'data' is not set"),
+        ({"categories": "a, b"}, "field 'categories' is 'a, b', not a list"),
+        ({"name": "gsm8k"}, "name 'gsm8k' is taken"),
+        ({"name": "a/b"}, "name 'a/b' is taken, or has other characters"),
+        ({"sizes": {"cpu": {}}}, "sizes.cpu={}: write a mapping for each of gpu, tiny"),
+        ({"sizes": {"tiny": {"step": 1}}}, "unknown size tiny.step: there are prompt_tokens, "),
+        ({"sizes": {"tiny": {"steps": "many"}}}, "sizes.tiny.steps='many' is not a number above 0"),
+    ],
+)
+def test_a_mistake_in_a_task_file_is_one_clear_line(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(MadrlError, match=f"own.yaml: {said}") as refused:
+        load_task(written(tmp_path, **changed))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("content", ["", "[1]", "a: b: c"])
+def test_a_file_that_is_no_task_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "own.yaml").write_text(content, encoding="utf-8")
+    with pytest.raises(MadrlError, match=r"own\.yaml"):
+        load_task(str(tmp_path / "own.yaml"))
+    with pytest.raises(MadrlError, match=r"missing\.yaml: no task file can be read here"):
+        load_task(str(tmp_path / "missing.yaml"))
+
+
+def test_every_task_that_has_problems_can_be_warm_started_and_the_choices_cannot() -> None:
+    assert {name for name, task in TASKS.items() if task.has_warm_start} == {"gsm8k", "math", "code_contests"}
+    assert {task.naming for task in TASKS.values()} == {*NAMINGS, None}
+    assert TASKS["math"].categories == LANGUAGES
+
+
+def test_a_naming_is_a_name_or_a_function_of_one_s_own(tmp_path: Path) -> None:
+    (tmp_path / "namings_under_test.py").write_text(
+        'WORD = "x"\n\n\ndef ask(prompt, category):\n    return f"{prompt} ({category})"\n', encoding="utf-8"
+    )
+    load_task(written(tmp_path))
+    assert load_naming("namings_under_test:ask")("Add.", "a") == "Add. (a)"
+    with pytest.raises(MadrlError, match="naming 'namings_under_test:WORD' is a str: name a function"):
+        load_naming("namings_under_test:WORD")
+    with pytest.raises(MadrlError, match="unknown naming 'klingon': use one of"):
+        load_naming("klingon")
