@@ -147,8 +147,8 @@ def check_same(
 
 
 def leaves(node: Any, path: str = "") -> dict[str, Any]:
-    """Dotted key -> value of each leaf of a nested config."""
-    if not isinstance(node, Mapping) or not node:
+    """Dotted key -> value of each leaf of a nested config. An empty node is as one that is not there."""
+    if not isinstance(node, Mapping):
         return {path: node}
     return {name: leaf for key in node for name, leaf in leaves(node[key], f"{path}.{key}".lstrip(".")).items()}
 
