@@ -29,7 +29,7 @@ def task(tmp_path: Path) -> Path:
     subprocess.run([sys.executable, "prepare.py"], cwd=folder, check=True)
     content = yaml.safe_load((folder / "task.yaml").read_text())
     content["sizes"]["tiny"] |= SMALL
-    content["miniature"] |= {"steps": 60, "draws": 2000}
+    content["miniature"] |= {"steps": 150}
     (folder / "task.yaml").write_text(yaml.safe_dump(content))
     return folder / "task.yaml"
 
