@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MAX_COUNTED_CATEGORIES = 1_000_000
-"""``floor --categories N`` makes as many names."""
+"""The most categories that ``floor --categories N`` makes names for."""
 
 OUR_PACKAGES = ("madrl", "sandbox", "data_prep")
 
@@ -40,7 +39,7 @@ class Command(NamedTuple):
     help: str
     add_options: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], None]
-    """Prints its result to stdout; raises MadrlError for what the user can mend."""
+    """Runs the command and prints its result to stdout. It raises MadrlError for what the user can mend."""
 
 
 def _rescore_options(parser: argparse.ArgumentParser) -> None:
@@ -121,7 +120,7 @@ def _print_graded(graded: "Graded", done: str, output: str) -> None:
 
 
 def _beside(output: str) -> TextIO:
-    """Where a command that writes responses to ``output`` says what it did."""
+    """The stream on which a command says what it did: not the one on which it writes its responses."""
     from madrl.records import STANDARD
 
     return sys.stderr if output == STANDARD else sys.stdout
@@ -239,8 +238,8 @@ def _evaluate_options(parser: argparse.ArgumentParser) -> None:
 def _evaluate(args: argparse.Namespace) -> None:
     from rich.console import Console
 
-    from madrl.evaluation.report import report_file, report_run
-    from madrl.evaluation.tables import category_table, divergence_table, evaluation_table, per_prompt_table
+    from madrl.report.evaluate import report_file, report_run
+    from madrl.report.table import console
     from madrl.targets import resolve_target
 
     if Path(args.run).is_dir():
@@ -256,9 +255,9 @@ def _evaluate(args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps(report.evaluation | {"files": [str(path) for path in report.files]}, allow_nan=False))
         return
-    console = Console()
-    for table in (evaluation_table, per_prompt_table, divergence_table, category_table):
-        console.print(table(report.evaluation))
+    print(report.title)
+    for table in report.tables:
+        Console().print(console(table))
     for path in report.files:
         print(path)
 
@@ -277,11 +276,10 @@ def _report_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(args: argparse.Namespace) -> None:
-    from rich.progress import Progress
-
+    from madrl.progress import progress
     from madrl.report.build import parse_baseline, report_study
-    from madrl.report.cells import is_run, run_roots
     from madrl.report.run_page import report_run_page
+    from madrl.report.study import is_run, run_roots
 
     output = Path(args.output)
     if len(args.runs) == 1 and is_run(Path(args.runs[0])):
@@ -290,9 +288,7 @@ def _report(args: argparse.Namespace) -> None:
         written = report_run_page(args.runs[0], output)
     else:
         baselines = [parse_baseline(value) for value in args.baseline]
-        with Progress(transient=True) as progress:
-            task = progress.add_task("scoring the runs", total=len(run_roots(args.runs)))
-            advance = partial(progress.advance, task)
+        with progress("scoring the runs", len(run_roots(args.runs))) as advance:
             written = report_study(args.runs, output, baselines, args.compare == "paper", advance)
     for path in written:
         print(path)
@@ -455,7 +451,7 @@ def _install(args: argparse.Namespace) -> None:
 
 @contextmanager
 def _only_our_stdout() -> Iterator[None]:
-    """What the libraries say meanwhile goes to stderr, whether they print it from Python or from below."""
+    """Send what libraries print in the block to stderr, whether they print it from Python or from C."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
@@ -522,7 +518,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _let_go_of_stdout() -> None:
-    """The interpreter flushes stdout once more on its way out: where that fails, give it a place where it succeeds."""
+    """Give stdout a place to write to where it has lost its own: the interpreter flushes it once more at its end."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -545,7 +541,7 @@ def _dispatch(argv: list[str]) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports a usage error as every other error is reported."""
+    """A parser that reports a usage error in the way of every other error."""
 
     def error(self, message: str) -> NoReturn:
         raise MadrlError(f"{message} (see {self.prog} --help)")
@@ -567,7 +563,7 @@ def _add_target_option(parser: argparse.ArgumentParser) -> None:
 
 
 def _target_spec(text: str) -> str | dict[str, float]:
-    """``--target`` as ``resolve_target`` takes it: the name of a target, or {category: weight} parsed from JSON."""
+    """The value of ``--target`` for ``resolve_target``: a target's name, or {category: weight} parsed from JSON."""
     if not text.lstrip().startswith("{"):
         return text
     return _json_object(text, "target", '{"english": 3, "hindi": 1}')
@@ -590,7 +586,7 @@ def _category_names(text: str) -> tuple[str, ...]:
 
 
 def _counted_category_names(text: str) -> tuple[str, ...]:
-    """``--categories`` of ``floor``: a count N stands for the names 1..N."""
+    """The names in the value of ``floor --categories``, where a count N stands for the names 1..N."""
     try:
         count = int(text)
     except ValueError:

@@ -34,6 +34,21 @@ def last_step(path: Path) -> int:
     return max((int(record["step"]) for record in JsonLinesTail(path).new()), default=0)
 
 
+def last_checkpoint(checkpoints: Path) -> int:
+    """The step of the newest complete checkpoint of a veRL trainer, 0 when there is none.
+
+    Raises MadrlError when the file in which veRL keeps it is damaged, which veRL does not write atomically.
+    """
+    tracker = checkpoints / "latest_checkpointed_iteration.txt"
+    if not tracker.exists():
+        return 0
+    try:
+        return int(tracker.read_text())
+    except ValueError:
+        found = sorted(path.name for path in checkpoints.glob("global_step_*"))
+        raise MadrlError(f"{tracker} is damaged: write the number of the newest of {found} into it") from None
+
+
 class RunFolder:
     """The paths of one run."""
 
@@ -79,17 +94,8 @@ class RunFolder:
         return self.metrics / f"attempt-{attempt}.jsonl"
 
     def checkpoint_step(self) -> int:
-        """The step of the newest complete checkpoint, 0 when there is none.
-
-        Raises MadrlError when veRL's tracker file is damaged (it does not write it atomically)."""
-        marker = self.checkpoints / "latest_checkpointed_iteration.txt"
-        if not marker.exists():
-            return 0
-        try:
-            return int(marker.read_text())
-        except ValueError:
-            found = sorted(path.name for path in self.checkpoints.glob("global_step_*"))
-            raise MadrlError(f"{marker} is damaged: write the number of the newest of {found} into it") from None
+        """The step of the newest complete checkpoint, as ``last_checkpoint``."""
+        return last_checkpoint(self.checkpoints)
 
     def model(self, step: int) -> Path:
         """The Hugging Face model in the checkpoint of ``step``."""

@@ -1,6 +1,6 @@
 """All numbers of one set of sampled responses: fit to the target, its intervals and floors, validity, accuracy.
 
-Reads what classifiers and verifiers decided when the responses came; judges nothing again. Knows no files.
+Reads what classifiers and verifiers decided when the responses came; grades nothing again. Knows no files.
 """
 
 import math
@@ -33,7 +33,7 @@ def score_samples(
         infinite               the names of those four that are None because they are infinite
         jsd_interval           95 %, clustered by problem as all intervals here are (``intervals``)
         floor, floor_p95       the JSD of a policy on the target at ``on_support`` independent responses
-        resolved               whether the JSD is above ``floor_p95``
+        off_target             whether the JSD is above ``floor_p95``; below it, a policy on the target shows as much
         effective_on_support   how many independent responses ours are worth (``intervals.effective_samples``)
         floor_p95_effective    ``floor_p95`` at that many
         per_prompt             ``distance``, the mean over prompts of ||q - p*||^2 (``per_prompt.squared_distances``),
@@ -43,17 +43,17 @@ def score_samples(
                                mean over prompts of the JSD of each prompt's own on-support shares, its ``interval``,
                                ``n``, the (median) number of responses to a prompt, ``n_on_support``, the fewest and the
                                most that count, the number of ``problems`` that have any, ``floor`` and ``floor_p95`` at
-                               each prompt's own number (``metrics.jsd_per_prompt_floor``), and ``resolved``, whether
+                               each prompt's own number (``metrics.jsd_per_prompt_floor``), and ``off_target``, whether
                                it is above ``floor_p95``
         single_category_prompts, off_support, ungraded   rates
         off_support_interval
         pass@1, pass@1_interval
-        by_category            per name: ``share``, ``share_interval``, ``count``, ``graded``, and ``pass@1`` from
-                               MIN_COMPLETIONS graded responses on
+        by_category            per name: ``share``, ``share_interval``, ``count``, ``graded``, ``correct``, the summed
+                               correctness of the graded ones, and ``pass@1`` from MIN_COMPLETIONS of those on
 
     ``floor_p95`` takes responses for independent, which those to one problem are not. For *these* problems it is, if
     anything, too high: only chance within each problem is at work. For problems like these it is too low, and a policy
-    that is on the target over all of them, but not in each, is called resolved more often than one time in twenty:
+    that is on the target over all of them, but not in each, is called off target more often than one time in twenty:
     measured at 200 problems of 4 responses, 22 to 31 % where the problems' mixes scatter as Dirichlet(2 p*), and 48 to
     72 % where each problem has one category. With ``floor_p95_effective`` it is 2 to 6 %, and ``jsd_interval`` says the
     same from the other side.
@@ -127,7 +127,7 @@ def _fit(target: Array, counts: Array, drawn_counts: Array, epsilon: float) -> d
     pooled = counts.sum(axis=0)
     on_support = int(pooled.sum())
     if not on_support:
-        missing = ("jsd_interval", "floor", "floor_p95", "resolved", "effective_on_support", "floor_p95_effective")
+        missing = ("jsd_interval", "floor", "floor_p95", "off_target", "effective_on_support", "floor_p95_effective")
         return {"on_support": 0, **dict.fromkeys(DIVERGENCES), "infinite": [], **dict.fromkeys(missing)}
     values = measure.divergence_values(target, pooled / on_support, epsilon)
     floor = measure.jsd_floor(target, on_support)
@@ -139,17 +139,16 @@ def _fit(target: Array, counts: Array, drawn_counts: Array, epsilon: float) -> d
         "jsd_interval": _listed(jsd_interval(target, pooled, drawn_counts)),
         "floor": floor.mean,
         "floor_p95": floor.p95,
-        "resolved": values["jsd"] > floor.p95,
+        "off_target": values["jsd"] > floor.p95,
         "effective_on_support": effective,
         "floor_p95_effective": None if effective is None else measure.jsd_floor(target, max(1, int(effective))).p95,
     }
 
 
 def _fit_per_prompt(target: Array, jsds: Array, on_support: Array) -> dict[str, Any]:
-    """How far single prompts are from the target, and what they would show if each were on it; of the prompts that
-    have an on-support response."""
+    """How far the prompts with an on-support response are from the target, and what each would show on it."""
     if not jsds.size:
-        missing = ("mean", "n_on_support", "floor", "floor_p95", "resolved")
+        missing = ("mean", "n_on_support", "floor", "floor_p95", "off_target")
         return {"problems": 0, **dict.fromkeys(missing)}
     floor = measure.jsd_per_prompt_floor(target, [int(n) for n in on_support])
     mean = float(jsds.mean())
@@ -160,16 +159,17 @@ def _fit_per_prompt(target: Array, jsds: Array, on_support: Array) -> dict[str, 
         "floor": floor.mean,
         "floor_p95": floor.p95,
         # With one response to each, all sets of prompts show the same, but for rounding.
-        "resolved": mean > floor.p95 and not math.isclose(mean, floor.p95),
+        "off_target": mean > floor.p95 and not math.isclose(mean, floor.p95),
     }
 
 
 def _accuracy(correct: Sequence[float | None]) -> dict[str, Any]:
-    """How many responses one category has, how many of them were graded, and pass@1 where those are enough."""
+    """How many responses one category has, how many were graded, their summed correctness, and pass@1 of enough."""
     graded = sum(verdict is not None for verdict in correct)
     return {
         "count": len(correct),
         "graded": graded,
+        "correct": sum(verdict or 0.0 for verdict in correct),
         "pass@1": measure.pass_at_1(correct) if graded >= MIN_COMPLETIONS else None,
     }
 

@@ -6,34 +6,27 @@ from pathlib import Path
 from typing import NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.evaluation.score import evaluate_file
-from madrl.report.cells import COLLAPSED_SHARE, DONE, Run, is_synthetic, load_runs, run_roots
+from madrl.evaluation.dumps import DONE, evaluate_file
+from madrl.report.csv_files import rows_csv, runs_csv
 from madrl.report.differences import differing_settings
-from madrl.report.figures import study_figures
+from madrl.report.drawing import draw
 from madrl.report.folder import PAGE, report_folder
-from madrl.report.formats import latex, markdown, rows_csv, runs_csv, table_html
 from madrl.report.page import page, plot_section, text
+from madrl.report.panels import Plot
 from madrl.report.paper import COMPARISON, comparison_table
-from madrl.report.plots import study_plots
-from madrl.report.rows import (
-    Row,
-    Study,
-    baseline_row,
-    grid_rows,
-    main_rows,
-    pooled_floor,
-    synthetic_rows,
-)
-from madrl.report.tables import Table, dataset_label, missing_runs, study_tables
+from madrl.report.rows import Study, TableRow, baseline_row, compared_rows
+from madrl.report.study import COLLAPSED_SHARE, ScoredRun, dataset_label, load_runs, run_roots
+from madrl.report.study_plots import study_plots
+from madrl.report.table import MISSING_CELL, Section, Shown, Table, latex, markdown, table_html
+from madrl.report.tables import missing_runs, study_tables
 
 MINIATURE = (
     "These runs are of the tiny profile: miniature problems and a model made for them. They show that the method and "
     "its measurement work, not how well it does on the benchmark."
 )
 
-
 DIFFERENCES = (
-    "These runs differ in more than their cells say, so that a difference between their numbers may come from there"
+    "These runs differ in more than their names say, so that a difference between their numbers may come from there"
 )
 
 
@@ -56,10 +49,13 @@ def parse_baseline(value: str) -> BaselineFile:
 
 
 def load_study(
-    roots: Sequence[Path], baselines: Sequence[BaselineFile], folder: Path, advance: Callable[[], None] = lambda: None
+    roots: Sequence[Path],
+    baselines: Sequence[BaselineFile],
+    folder: Path,
+    advance: Callable[[int], None] = lambda count: None,
 ) -> Study:
     """The runs and the files of responses, whose own numbers go into ``folder``. Raises MadrlError for runs that cannot
-    stand in one table, and for a file that is not what ``score.evaluate_file`` reads or belongs to no dataset of the
+    stand in one table, and for a file that is not what ``dumps.evaluate_file`` reads or belongs to no dataset of the
     runs."""
     study = Study(tuple(load_runs(roots, advance)), ())
     for dataset in study.datasets:
@@ -74,7 +70,7 @@ def load_study(
     return study._replace(baselines=tuple(rows))
 
 
-def _baseline_rows(study: Study, file: BaselineFile, folder: Path) -> list[Row]:
+def _baseline_rows(study: Study, file: BaselineFile, folder: Path) -> list[TableRow]:
     """The file's rows, one for each target of its dataset."""
     dataset = file.dataset or (study.datasets[0] if len(study.datasets) == 1 else "")
     if dataset not in study.datasets:
@@ -82,7 +78,7 @@ def _baseline_rows(study: Study, file: BaselineFile, folder: Path) -> list[Row]:
         raise MadrlError(f"--baseline {file.name}={file.path}: which dataset? write DATASET:{file.name}, of {found}")
     rows = []
     for target in study.targets(dataset):
-        settings = next(run.settings for run in study.of(dataset) if run.cell.target == target)
+        settings = study.settings(dataset, target)
         name = "".join(c if c.isalnum() else "_" for c in f"{dataset}_{file.name}_{target}")
         output = folder / f"baseline_{name}.metrics.json"
         evaluation = evaluate_file(file.path, settings.categories, settings.target)
@@ -91,9 +87,7 @@ def _baseline_rows(study: Study, file: BaselineFile, folder: Path) -> list[Row]:
         if len(found_rows) > 1:
             splits = ", ".join(row["split"] for row in found_rows)
             raise MadrlError(f"{file.path} has several splits ({splits}): keep the responses of one")
-        scores = found_rows[0]
-        floor = pooled_floor(settings.target, scores["on_support"]) if scores["on_support"] else None
-        rows.append(baseline_row(dataset, target, file.name, scores, floor))
+        rows.append(baseline_row(file.name, dataset, target, found_rows[0], settings))
     return rows
 
 
@@ -102,7 +96,7 @@ def report_study(
     folder: Path,
     baselines: Sequence[BaselineFile] = (),
     beside_paper: bool = False,
-    advance: Callable[[], None] = lambda: None,
+    advance: Callable[[int], None] = lambda count: None,
 ) -> list[Path]:
     """Write the report into ``folder`` (``report_folder``) and return what was written, the page first."""
     with report_folder(folder) as unfinished:
@@ -110,29 +104,20 @@ def report_study(
         tables = study_tables(study)
         if beside_paper:
             tables.append(comparison_table(study))
-        figures = [path.name for path in study_figures(study, unfinished)]
+        plots = study_plots(study)
+        figures = [f"{plot.name}.{form}" for plot in plots for form in ("png", "pdf")]
+        for plot in plots:
+            draw(plot.panels, plot.columns, {form: unfinished / f"{plot.name}.{form}" for form in ("png", "pdf")})
         files = {
-            PAGE: _study_page(study, tables),
+            PAGE: _study_page(study, tables, plots),
             "report.md": _study_markdown(study, tables, [name for name in figures if name.endswith(".png")]),
-            "rows.csv": rows_csv(_columns(study)),
+            "rows.csv": rows_csv(compared_rows(study)),
             "runs.csv": runs_csv(study.runs),
             **{f"{table.name}.tex": latex(table) for table in tables},
         }
         for name, content in files.items():
             (unfinished / name).write_text(content, encoding="utf-8")
     return [folder / name for name in (*files, *figures)]
-
-
-def _columns(study: Study) -> list[list[Row]]:
-    """The rows of every table, those together that are compared with each other."""
-    columns = []
-    for dataset in study.datasets:
-        for target in study.targets(dataset):
-            if is_synthetic(dataset):
-                columns.append(synthetic_rows(study, dataset, target))
-            else:
-                columns += [main_rows(study, dataset, target), grid_rows(study, dataset, target)]
-    return columns
 
 
 def _headline(study: Study) -> tuple[str, str]:
@@ -142,7 +127,7 @@ def _headline(study: Study) -> tuple[str, str]:
     states = (
         f"{done} of {len(study.runs)} runs are complete" if done < len(study.runs) else f"{done} runs, all complete"
     )
-    seeds = sorted({run.cell.seed for run in study.runs})
+    seeds = sorted({run.key.seed for run in study.runs})
     named = f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
     return f"MaD-RL: {names}", f"{states}; {named}."
 
@@ -163,9 +148,8 @@ def _study_markdown(study: Study, tables: Sequence[Table], figures: Sequence[str
     return "\n".join(parts)
 
 
-def _study_page(study: Study, tables: Sequence[Table]) -> str:
+def _study_page(study: Study, tables: Sequence[Table], plots: Sequence[Plot]) -> str:
     title, lead = _headline(study)
-    plots = study_plots(study)
     parts = [f"<h1>{text(title)}</h1><p class='lead'>{text(lead)}</p>"]
     if study.tiny:
         parts.append(f'<div class="notice">{text(MINIATURE)}</div>')
@@ -194,26 +178,25 @@ def _folded(table: Table) -> str:
     return f"<details><summary>{text(table.title)}: {lines} numbers</summary>{table_html(table)}</details>"
 
 
-def _runs_html(runs: Sequence[Run]) -> str:
-    """Every run that was read, and what became of it."""
+def _runs_html(runs: Sequence[ScoredRun]) -> str:
+    """Every run that was read, and how it ended."""
     rows = []
     for run in runs:
-        scores = run.final.scores if run.final else None
-        jsd = "missing" if scores is None or scores["jsd"] is None else f"{scores['jsd']:.4f}"
-        accuracy = "missing" if scores is None or scores["pass@1"] is None else f"{scores['pass@1']:.3f}"
-        mark = "" if scores else ' class="missing"'
+        jsd, accuracy = (run.final[name] if run.final else None for name in ("jsd", "pass@1"))
         least = run.least_wanted_share
-        least_text = "" if least is None else f"{least:.3f}"
-        lost = ' class="incomplete"' if least is not None and least < COLLAPSED_SHARE else ""
-        state = run.state if not run.reason else f"{run.state}: {run.reason}"
+        lost = least is not None and least < COLLAPSED_SHARE
         rows.append(
-            f"<tr><td>{text(run.cell)}</td><td class='text'>{text(state)}</td><td{mark}>{jsd}</td>"
-            f"<td{mark}>{accuracy}</td><td{lost}>{least_text}</td>"
-            f"<td class='text'>{text(run.folder.root.name)}</td></tr>"
+            [
+                Shown(str(run.key)),
+                Shown(run.state if not run.reason else f"{run.state}: {run.reason}"),
+                MISSING_CELL if jsd is None else Shown(f"{jsd:.4f}"),
+                MISSING_CELL if accuracy is None else Shown(f"{accuracy:.3f}"),
+                Shown("" if least is None else f"{least:.3f}", "collapsed" if lost else ""),
+                Shown(run.folder.root.name),
+            ]
         )
-    lost_runs = sum(least is not None and least < COLLAPSED_SHARE for least in (r.least_wanted_share for r in runs))
+    lost_runs = sum(bool(row[4].detail) for row in rows)
     collapsed = f"; {lost_runs} lost a wanted category (below {COLLAPSED_SHARE:.0%})" if lost_runs else ""
-    head = "<tr><th>cell</th><th>state</th><th>JSD</th><th>pass@1</th><th>least wanted share</th><th>folder</th></tr>"
-    body = "".join(rows)
-    table = f'<div class="scroll"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
-    return f"<h2>Runs</h2><details><summary>all {len(runs)}, with their folders{collapsed}</summary>{table}</details>"
+    columns = ["run", "state", "JSD", "pass@1", "least wanted share", "folder"]
+    table = Table("runs", "Runs", "", [], columns, [Section("", rows)])
+    return f"<details><summary>all {len(runs)}, with their folders{collapsed}</summary>{table_html(table)}</details>"

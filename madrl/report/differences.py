@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from madrl.grid.composed import NOT_DECIDING, OWN_KEYS
-from madrl.report.cells import Run
+from madrl.evaluation.dumps import Run
+from madrl.recipe import CELL_KEYS, NOT_DECIDING
 
 SAID_ELSEWHERE = (
     *NOT_DECIDING,
-    *OWN_KEYS,
+    *CELL_KEYS,
+    "madrl.task",
+    "madrl.profile",
     "madrl.categories",
     "actor_rollout_ref.actor.entropy_coeff",
     "actor_rollout_ref.actor.checkpoint",
@@ -23,16 +25,16 @@ SHOWN_VALUES = 4
 def differing_settings(runs: Sequence[Run]) -> list[str]:
     """One line for each config key on which runs of a dataset do not agree: ``math: KEY: 1 (24 runs), 2 (3 runs)``.
 
-    Keys that the cell names are left out, and so are names, seeds, and paths inside of the run's own folders. Of keys
-    that go together in all runs, such as the copies of one in a resolved config, the shortest stands for all.
+    What a run's key says is left out, and so are names, seeds, and paths inside of the run's own folders. Where keys go
+    together in all runs, such as the copies of one in a resolved config, the shortest stands for all.
     """
     from omegaconf import OmegaConf
 
     lines = []
-    for dataset in dict.fromkeys(run.cell.dataset for run in runs):
+    for dataset in dict.fromkeys(run.key.dataset for run in runs):
         configs = []
         for run in runs:
-            if run.cell.dataset == dataset:
+            if run.key.dataset == dataset:
                 config: Any = OmegaConf.to_container(OmegaConf.load(run.folder.config))
                 own = str(config["paths"]["run"]), str(config["paths"]["data"])
                 configs.append({key: _within(value, own) for key, value in _leaves(config)})

@@ -15,7 +15,8 @@ from importlib.resources import files
 from typing import Any
 
 from madrl import __version__
-from madrl.report.plots import Plot
+from madrl.report.interactive import plot_data
+from madrl.report.panels import Plot
 
 ASSETS = files("madrl.report") / "assets"
 
@@ -32,7 +33,6 @@ def page(title: str, body: str, plots: Sequence[Plot]) -> str:
         f"default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; "
         f"script-src '{_hash(script.encode())}' '{_hash(gzip.decompress(packed))}'"
     )
-    drawn = [plot._asdict() | {"choices": [choice._asdict() for choice in plot.choices]} for plot in plots]
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -46,7 +46,7 @@ def page(title: str, body: str, plots: Sequence[Plot]) -> str:
 {body}
 <footer>madrl {__version__}. Everything on this page was computed from the dumps of the runs it names. Plots:
 plotly.js, Copyright Plotly, Inc., MIT licence.</footer>
-<script type="application/json" id="plots">{_json(drawn)}</script>
+<script type="application/json" id="plots">{_json([plot_data(plot) for plot in plots])}</script>
 <script type="text/plain" id="plotly">{base64.b64encode(packed).decode()}</script>
 <script>{script}</script>
 </body>

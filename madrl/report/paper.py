@@ -4,27 +4,18 @@ import csv
 from importlib.resources import files
 from typing import NamedTuple
 
-from madrl.report.cells import is_synthetic
-from madrl.report.rows import SYNTHETIC, Floor, Number, Range, Row, Study, grid_rows, main_rows, synthetic_rows
-from madrl.report.tables import (
-    INCOMPLETE,
-    MISSING,
-    NOTHING,
-    PLAIN,
-    Section,
-    Shown,
-    Table,
-    dataset_label,
-    row_label,
-    target_label,
-)
+from madrl.report.rows import SYNTHETIC, FloorAt, Number, Range, Study, TableRow, compared_rows
+from madrl.report.study import dataset_label
+from madrl.report.table import INCOMPLETE, MISSING_CELL, NOTHING, PLAIN, Section, Shown, Table, interval_text
+from madrl.report.tables import row_label, target_label
 
 SOURCE = files("madrl.report") / "paper" / "mad_rl.csv"
-
 
 COMPARISON = "paper"
 """The name of the comparison's table."""
 
+PAPER_TABLES = {"main": "table:rl-main", "grid": "table:rl-grid", "synthetic": "table:closedset"}
+"""Kind of our row -> the label of the table in the paper's source."""
 
 PAPER_N = {"table:rl-main": 800, "table:rl-grid": 800, "table:closedset": 32}
 """Responses behind a JSD of the paper's tables: 4 to each of 200 problems, pooled; and in the synthetic table to a
@@ -57,7 +48,7 @@ class Compared(NamedTuple):
     runs: str
     n: Range | None
     """Of a JSD: our responses behind it, as many as PAPER_N counts of the paper's; None where nothing is ours."""
-    floor: Floor | None
+    floor: FloorAt | None
     """Of a JSD of the evaluation, at that n."""
 
     @property
@@ -79,35 +70,26 @@ class Compared(NamedTuple):
         if self.floor is None:
             return NOTHING
         if self.ours.value <= self.floor.p95:
-            return "on target"
+            return "within the floor"
         difference = self.ours.value - self.published.value
         if abs(difference) <= self.floor.noise:
-            return "not resolved"
-        return f"resolved: {'further' if difference > 0 else 'closer'}"
+            return "off target, as far as the paper's"
+        return f"off target, {'further' if difference > 0 else 'closer'} than the paper's"
 
 
 def published() -> list[Published]:
     """Every number of the data file, in the order of the paper's tables."""
     with SOURCE.open(encoding="utf-8") as file:
-        return [_published(line) for line in csv.DictReader(file)]
-
-
-def _published(line: dict[str, str]) -> Published:
-    value = float(line.pop("value"))
-    return Published(**line, value=value)
+        return [Published(value=float(line.pop("value")), **line) for line in csv.DictReader(file)]
 
 
 def compare(study: Study) -> list[Compared]:
     """Each published number of the datasets that ``study`` has runs of, beside ours."""
-    ours: dict[tuple[str, str, str, str, str], Row] = {}
-    for dataset in study.datasets:
-        for target in study.targets(dataset):
-            if is_synthetic(dataset):
-                rows = [("table:closedset", row) for row in synthetic_rows(study, dataset, target)]
-            else:
-                rows = [("table:rl-main", row) for row in main_rows(study, dataset, target)]
-                rows += [("table:rl-grid", row) for row in grid_rows(study, dataset, target)]
-            ours.update({(table, dataset, target, row.reward, row.weight): row for table, row in rows})
+    ours = {
+        (PAPER_TABLES[row.kind], row.dataset, row.target, row.reward, row.weight): row
+        for rows in compared_rows(study)
+        for row in rows
+    }
     return [
         _compared(number, ours.get((number.table, number.dataset, number.target, number.row, number.weight)))
         for number in published()
@@ -115,7 +97,7 @@ def compare(study: Study) -> list[Compared]:
     ]
 
 
-def _compared(number: Published, row: Row | None) -> Compared:
+def _compared(number: Published, row: TableRow | None) -> Compared:
     if row is None:
         return Compared(number, Number(None), False, "", None, None)
     # A training point's off-support responses are not known by prompt, and so neither is its floor.
@@ -153,13 +135,13 @@ def comparison_table(study: Study) -> Table:
         number = one.published
         name = f"{row_label(number.row)} {number.weight}".strip()
         lines = sections.setdefault((number.table, number.dataset, number.target), [])
-        lines.append([Shown(name), Shown(number.metric), Shown(_form(number.metric, number.value)), *_ours(one)])
+        lines.append([Shown(name), Shown(number.metric), Shown(f"{number.value:{_form(number.metric)}}"), *_ours(one)])
     caption = (
         "The paper's number, and ours with its spread over as many runs as the last column says (the paper's: 12 in "
         "table:rl-main, 3 elsewhere and for RLVR). A JSD is compared at the paper's number of responses only, n: 800 "
-        "pooled; in table:closedset, whose JSD is a mean over prompts, 32 to a prompt. On target: ours is not above "
-        "what a policy on the target shows at that n; resolved: it is, and the two differ by more than chance at that "
-        f"n. (Parentheses): runs are missing. {correctness_note(study)}"
+        "pooled; in table:closedset, whose JSD is a mean over prompts, 32 to a prompt. Within the floor: ours is not "
+        "above what a policy on the target shows at that n; closer or further: it is above, and the two differ by "
+        f"more than chance at that n. (Parentheses): runs are missing. {correctness_note(study)}"
     ).rstrip()
     if study.tiny:
         caption = (
@@ -179,22 +161,19 @@ def comparison_table(study: Study) -> Table:
 
 
 def _ours(one: Compared) -> list[Shown]:
-    metric, ours = one.published.metric, one.ours
+    form, ours = _form(one.published.metric), one.ours
     if ours.value is None:
-        return [Shown("missing", mark=MISSING), Shown(NOTHING), Shown(NOTHING), Shown(one.runs or NOTHING)]
-    detail = ""
-    if ours.low is not None and ours.high is not None:
-        detail = f"{_form(metric, ours.low)}–{_form(metric, ours.high)}"
+        return [MISSING_CELL, Shown(NOTHING), Shown(NOTHING), Shown(one.runs or NOTHING)]
     difference = ours.value - one.published.value
     sign = "+" if difference >= 0 else "−"
     mark = PLAIN if one.complete else INCOMPLETE
     return [
-        Shown(_form(metric, ours.value), detail, mark),
-        Shown(sign + _form(metric, abs(difference)) if one.comparable else NOTHING),
+        Shown(f"{ours.value:{form}}", interval_text((ours.low, ours.high), form), mark),
+        Shown(f"{sign}{abs(difference):{form}}" if one.comparable else NOTHING),
         Shown(one.verdict),
         Shown(one.runs, mark=mark),
     ]
 
 
-def _form(metric: str, value: float) -> str:
-    return f"{value:.3f}" if metric == "pass@1" else f"{value:.4f}"
+def _form(metric: str) -> str:
+    return ".3f" if metric == "pass@1" else ".4f"

@@ -18,10 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.divergence import DIVERGENCES
+from madrl.evaluation.dumps import DONE, Evaluation, RunKey
 from madrl.evaluation.metrics import jsd_floor, jsd_per_prompt_floor
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.cells import DATASETS, DONE, TRAIN_POINTS, Cell, Run
+from madrl.report.study import TRAIN_POINTS, ScoredRun, is_synthetic
+from madrl.settings import Settings
 from madrl.targets import TARGETS
+from madrl.tasks import TASKS
 
 Array = NDArray[np.float64]
 
@@ -62,6 +65,9 @@ class Number(NamedTuple):
     high: float | None = None
 
 
+NO_NUMBER = Number(None)
+
+
 class Range(NamedTuple):
     """The smallest and the largest of several counts."""
 
@@ -73,19 +79,20 @@ class Range(NamedTuple):
 
 
 def range_of(counts: Iterable[int]) -> Range | None:
-    """None of no counts."""
+    """The range of the counts; None without any."""
     found = list(counts)
     return Range(min(found), max(found)) if found else None
 
 
-class Floor(NamedTuple):
-    """What a policy on the target shows: mean, 95th percentile, and the smallest difference that is resolved."""
+class FloorAt(NamedTuple):
+    """What a policy on the target shows at ``n`` responses, in nats."""
 
     mean: float
     p95: float
     noise: float
+    """The largest difference between two policies that chance explains."""
     n: str
-    """The number of responses that it holds at, for people."""
+    """For people."""
 
 
 class Pooled(NamedTuple):
@@ -102,15 +109,15 @@ class Pooled(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One line of a table for one target."""
 
     dataset: str
     target: str
     reward: str
-    """As in ``Cell``; base, SFT init, or any other name that a file of responses was given."""
+    """As in ``RunKey``; base, SFT init, or any other name that a file of responses was given."""
     weight: str
-    """As in ``Cell``; empty when several are pooled."""
+    """As in ``RunKey``; empty when several are pooled."""
     kind: str
     """MAIN, GRID or SYNTHETIC."""
     statistic: str
@@ -124,20 +131,16 @@ class Row:
     """Pooled JSD in nats, of each run, then the statistic over runs."""
     samples: Range | None
     """Responses of one run behind it, off-support ones included."""
-    floor: Floor | None
+    floor: FloorAt | None
     """At the median on-support count of the runs."""
     prompt_jsd: Number
     """Mean over prompts of the JSD of each prompt's own shares: the JSD of the paper's synthetic table."""
     prompt_n: Range | None
     """Responses to a prompt behind it, off-support ones included: it is compared at equal ones only."""
-    prompt_floor: Floor | None
+    prompt_floor: FloorAt | None
     """At the on-support counts of the runs' prompts; the mean over runs."""
-    train_jsd: Number
-    """The same of the training batches."""
-    train_n: Range | None
-    train_floor: Floor | None
-    """At the group size."""
     divergences: dict[str, Number]
+    """Of the pooled shares, by name of DIVERGENCES."""
     per_prompt: Number
     """Unbiased mean squared distance of single prompts (``per_prompt.squared_distances``)."""
     off_support: Number
@@ -145,234 +148,117 @@ class Row:
     pass_at_1: Number
     shares: dict[str, Number]
     accuracy: dict[str, Pooled]
+    train_jsd: Number = NO_NUMBER
+    """Like ``prompt_jsd``, of the training batches."""
+    train_n: Range | None = None
+    train_floor: FloorAt | None = None
+    """At the group size."""
 
     @property
     def complete(self) -> bool:
         return self.runs == self.expected > 0
 
     @property
-    def on_target(self) -> bool | None:
-        """Whether the JSD cannot be told from that of a policy on the target; None where either is missing."""
-        return None if self.jsd.value is None or self.floor is None else self.jsd.value <= self.floor.p95
+    def off_target(self) -> bool | None:
+        """Whether the JSD is above that of a policy on the target; None where either is missing."""
+        return None if self.jsd.value is None or self.floor is None else self.jsd.value > self.floor.p95
 
 
 class Study(NamedTuple):
     """Everything a report is of."""
 
-    runs: tuple[Run, ...]
-    baselines: tuple[Row, ...]
+    runs: tuple[ScoredRun, ...]
+    baselines: tuple[TableRow, ...]
     """Rows of files of responses, which belong to no run."""
 
     @property
     def datasets(self) -> list[str]:
         """The paper's in its order, then the user's own."""
-        found = {run.cell.dataset for run in self.runs}
-        return [name for name in DATASETS if name in found] + sorted(found - set(DATASETS))
+        found = {run.key.dataset for run in self.runs}
+        return [name for name in TASKS if name in found] + sorted(found - set(TASKS))
 
     @property
     def tiny(self) -> bool:
         return any(run.profile == "tiny" for run in self.runs)
 
-    def of(self, dataset: str) -> list[Run]:
-        return [run for run in self.runs if run.cell.dataset == dataset]
+    def of(self, dataset: str) -> list[ScoredRun]:
+        return [run for run in self.runs if run.key.dataset == dataset]
 
     def targets(self, dataset: str) -> list[str]:
         """The dataset's targets, the paper's two first and in its order."""
-        found = {run.cell.target for run in self.of(dataset)}
+        found = {run.key.target for run in self.of(dataset)}
         return [name for name in TARGETS if name in found] + sorted(found - set(TARGETS))
 
+    def panels(self) -> list[tuple[str, str]]:
+        """Every dataset with each of its targets."""
+        return [(dataset, target) for dataset in self.datasets for target in self.targets(dataset)]
 
-def main_rows(study: Study, dataset: str, target: str) -> list[Row]:
+    def settings(self, dataset: str, target: str) -> Settings:
+        """The settings that the runs of a dataset and target share."""
+        return next(run.settings for run in self.of(dataset) if run.key.target == target)
+
+    def weights(self, dataset: str, form: str = "add") -> list[str]:
+        """The additive weights that the main table pools, from the most correctness to the least; or ``gated``."""
+        keys = [run.key for run in self.of(dataset)]
+        found = {key.weight for key in keys if key.reward in DIVERGENCES and key.weight.startswith(form)}
+        return sorted(found, key=lambda weight: -int(weight.removeprefix("add")) if form == "add" else 0)
+
+    def keys(self, dataset: str, target: str, reward: str, weights: Sequence[str]) -> list[RunKey]:
+        """The runs behind one row: ``weights`` times the seeds that any run of the dataset has."""
+        seeds = sorted({run.key.seed for run in self.of(dataset)})
+        return [RunKey(dataset, target, reward, weight, seed) for weight, seed in product(weights, seeds)]
+
+
+def main_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
     """Baseline files, the baselines that were trained, and, where any run is additive, one row for each divergence:
     medians over runs."""
-    runs = study.of(dataset)
     rows = [row for row in study.baselines if (row.dataset, row.target) == (dataset, target)]
-    additive = _weights(runs, "add")
     for reward in ("rlvr", "entropy", "gapo"):
-        mine = [run for run in runs if run.cell.reward == reward and run.cell.target == target]
+        mine = [run.key for run in study.of(dataset) if (run.key.reward, run.key.target) == (reward, target)]
         # The control belongs to every table even where nobody ran it. It is measured against uniform only.
         if mine or (reward == "rlvr" and target == "uniform"):
-            weights = sorted({run.cell.weight for run in mine}) or [""]
+            weights = sorted({key.weight for key in mine}) or [""]
             rows.append(_row(study, dataset, target, reward, weights, MAIN, MEDIAN))
-    if additive:
+    if additive := study.weights(dataset):
         rows += [_row(study, dataset, target, reward, additive, MAIN, MEDIAN) for reward in DIVERGENCES]
     return rows
 
 
-def grid_rows(study: Study, dataset: str, target: str) -> list[Row]:
+def grid_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
     """One row for each divergence and weight, gated first as the paper has it: means over seeds."""
     weights = grid_weights(study, dataset)
     return [_row(study, dataset, target, reward, [weight], GRID, MEAN) for reward in DIVERGENCES for weight in weights]
 
 
-def reward_weights(study: Study, dataset: str) -> list[str]:
-    """The additive weights that the main table pools, from the most correctness to the least."""
-    return _weights(study.of(dataset), "add")
-
-
 def grid_weights(study: Study, dataset: str) -> list[str]:
     """gated, then the additive weights from the most correctness to the least."""
-    runs = study.of(dataset)
-    return _weights(runs, "gated") + _weights(runs, "add")
+    return study.weights(dataset, "gated") + study.weights(dataset)
 
 
-def synthetic_rows(study: Study, dataset: str, target: str) -> list[Row]:
+def synthetic_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
     """One row for each divergence: means over seeds."""
-    weights = _weights(study.of(dataset), "add")
+    weights = study.weights(dataset)
     return [_row(study, dataset, target, reward, weights, SYNTHETIC, MEAN) for reward in DIVERGENCES]
 
 
-def _weights(runs: Sequence[Run], prefix: str) -> list[str]:
-    found = {run.cell.weight for run in runs if run.cell.reward in DIVERGENCES and run.cell.weight.startswith(prefix)}
-    return sorted(found, key=lambda weight: -int(weight.removeprefix("add")) if prefix == "add" else 0)
+def rows_of(study: Study, dataset: str, target: str) -> list[TableRow]:
+    """The rows of the dataset's first table: ``synthetic_rows`` or ``main_rows``."""
+    return (synthetic_rows if is_synthetic(dataset) else main_rows)(study, dataset, target)
 
 
-def _row(
-    study: Study, dataset: str, target: str, reward: str, weights: Sequence[str], kind: str, statistic: Statistic
-) -> Row:
-    """The row of the cells ``weights`` times the seeds that any run of the dataset has."""
-    of_dataset = study.of(dataset)
-    there = {run.cell: run for run in of_dataset}
-    seeds = sorted({run.cell.seed for run in of_dataset})
-    cells = [Cell(dataset, target, reward, weight, seed) for weight, seed in product(weights, seeds)]
-    runs = [there[cell] for cell in cells if cell in there and there[cell].state == DONE]
-    return Row(
-        dataset=dataset,
-        target=target,
-        reward=reward,
-        weight=weights[0] if len(weights) == 1 and kind == GRID else "",
-        kind=kind,
-        statistic=statistic.name if len(runs) > 1 else "single",
-        spread=statistic.spread_name if len(runs) > 1 else OWN_INTERVAL,
-        runs=len(runs),
-        expected=len(cells),
-        missing=tuple(_missing(cells, there)),
-        **_numbers(runs, statistic),
-    )
+def compared_rows(study: Study) -> list[list[TableRow]]:
+    """The rows of every table; those in one list are compared with each other."""
+    found = []
+    for dataset, target in study.panels():
+        found.append(rows_of(study, dataset, target))
+        if not is_synthetic(dataset):
+            found.append(grid_rows(study, dataset, target))
+    return found
 
 
-def _missing(cells: Sequence[Cell], there: dict[Cell, Run]) -> Iterator[str]:
-    for cell in cells:
-        run = there.get(cell)
-        if run is None:
-            yield f"{cell}: no run"
-        elif run.state != DONE:
-            yield f"{cell}: {run.state}, {run.reason}"
-
-
-def _numbers(runs: Sequence[Run], statistic: Statistic) -> dict[str, Any]:
-    """The statistic of every number over the runs' final evaluations."""
-    finals = [run.final for run in runs if run.final is not None]
-    scores = [final.scores for final in finals]
-    by_category = [score["by_category"] for score in scores]
-    names = runs[0].settings.categories if runs else ()
-    target = runs[0].settings.target if runs else None
-
-    def over(values: Sequence[float | None]) -> Number:
-        """None as soon as one run has none: a statistic over the rest would hide it."""
-        known = [value for value in values if value is not None]
-        if not known or len(known) < len(values):
-            return Number(None)
-        array = np.array(known, dtype=np.float64)
-        spread = len(known) > 1 and np.isfinite(array).all()  # quantiles between infinities are NaN
-        return Number(statistic.centre(array), *(statistic.spread(array) if spread else (None, None)))
-
-    def with_own(values: Sequence[float | None], intervals: Sequence[Sequence[float] | None]) -> Number:
-        number = over(values)
-        if len(values) != 1 or intervals[0] is None:
-            return number
-        return Number(number.value, *intervals[0])
-
-    on_support = [score["on_support"] for score in scores if score["on_support"]]
-    of_prompts = [score["jsd_per_prompt"] for score in scores]
-    return {
-        "jsd": with_own([score["jsd"] for score in scores], [score["jsd_interval"] for score in scores]),
-        "floor": None if target is None or not on_support else pooled_floor(target, int(np.median(on_support))),
-        "samples": range_of(score["samples"] for score in scores),
-        "prompt_jsd": with_own([of["mean"] for of in of_prompts], [of["interval"] for of in of_prompts]),
-        "prompt_n": range_of(of["n"] for of in of_prompts),
-        "prompt_floor": _mean_floor(of_prompts),
-        "train_jsd": over([run.train_jsd for run in runs]),
-        "train_n": range_of(run.group_size for run in runs),
-        "train_floor": _train_floor(runs[0]) if runs else None,
-        "divergences": {
-            name: over([_infinite(score[name], name in score["infinite"]) for score in scores]) for name in DIVERGENCES
-        },
-        "per_prompt": with_own(
-            [score["per_prompt"]["distance"] for score in scores], [score["per_prompt"]["interval"] for score in scores]
-        ),
-        "off_support": over([score["off_support"] for score in scores]),
-        "ungraded": over([score["ungraded"] for score in scores]),
-        "pass_at_1": with_own([score["pass@1"] for score in scores], [score["pass@1_interval"] for score in scores]),
-        "shares": {
-            name: with_own(
-                [one[name]["share"] for one in by_category], [one[name]["share_interval"] for one in by_category]
-            )
-            for name in names
-        },
-        "accuracy": {
-            name: Pooled(
-                sum(final.right[name] for final in finals),
-                sum(one[name]["graded"] for one in by_category),
-            )
-            for name in names
-        },
-    }
-
-
-def _infinite(value: float | None, is_infinite: bool) -> float | None:
-    return float("inf") if is_infinite else value
-
-
-def pooled_floor(target: Array, on_support: int) -> Floor:
-    """Of the pooled JSD. Differences below the 95th percentile are not resolved."""
-    return _pooled_floor(tuple(target.tolist()), on_support)
-
-
-@functools.cache
-def _pooled_floor(target: tuple[float, ...], on_support: int) -> Floor:
-    floor = jsd_floor(np.array(target), on_support)
-    return Floor(floor.mean, floor.p95, floor.p95, str(on_support))
-
-
-def prompt_floor(target: Array, counts: Sequence[int], n: int) -> Floor:
-    """Of the mean over prompts of a prompt's own JSD, at ``n`` responses to each of which ``counts`` are on-support.
-
-    Its mean is large and common to all rewards, so that it is in no difference between them (paper, appendix
-    "Synthetic Choice"): what is not resolved is a difference below the scatter around it, p95 - mean.
-    """
-    floor = jsd_per_prompt_floor(target, counts)
-    return _of_prompts(floor.mean, floor.p95, n, Range(min(counts), max(counts)))
-
-
-def _of_prompts(mean: float, p95: float, n: int, on_support: Range) -> Floor:
-    return Floor(mean, p95, p95 - mean, str(n) if on_support == (n, n) else f"{n}, {on_support} on-support")
-
-
-def _mean_floor(of_prompts: Sequence[Mapping[str, Any]]) -> Floor | None:
-    """The mean over runs of the floor that each has (``score_samples``); None as soon as one has none, or of no run.
-    Its ``n`` is the first run's."""
-    if not of_prompts or any(of["floor"] is None for of in of_prompts):
-        return None
-    mean, p95 = (float(np.mean([of[name] for of in of_prompts])) for name in ("floor", "floor_p95"))
-    counts = [count for of in of_prompts for count in of["n_on_support"]]
-    return _of_prompts(mean, p95, of_prompts[0]["n"], Range(min(counts), max(counts)))
-
-
-def _train_floor(run: Run) -> Floor:
-    """Of ``Run.train_jsd``: at the whole group size, as what was off-support at each step is not logged by prompt."""
-    prompts = TRAIN_POINTS * run.prompts_per_step
-    return prompt_floor(run.settings.target, (run.group_size,) * prompts, run.group_size)
-
-
-def baseline_row(dataset: str, target: str, name: str, scores: dict[str, Any], floor: Floor | None) -> Row:
-    """The row of one file of responses (``score_samples``), with its own 95 % intervals for a spread."""
-    by_category, of_prompts = scores["by_category"], scores["jsd_per_prompt"]
-
-    def single(value: float | None, interval: Sequence[float] | None = None) -> Number:
-        return Number(value, *(interval if interval is not None else (None, None)))
-
-    return Row(
+def baseline_row(name: str, dataset: str, target: str, found: Evaluation, settings: Settings) -> TableRow:
+    """The row of one file of responses, with its own 95 % intervals for a spread."""
+    return TableRow(
         dataset=dataset,
         target=target,
         reward=name,
@@ -383,54 +269,164 @@ def baseline_row(dataset: str, target: str, name: str, scores: dict[str, Any], f
         runs=1,
         expected=1,
         missing=(),
-        jsd=single(scores["jsd"], scores["jsd_interval"]),
-        samples=Range(scores["samples"], scores["samples"]),
-        floor=floor,
-        prompt_jsd=single(of_prompts["mean"], of_prompts["interval"]),
-        prompt_n=Range(of_prompts["n"], of_prompts["n"]),
-        prompt_floor=_mean_floor([of_prompts]),
-        train_jsd=Number(None),
-        train_n=None,
-        train_floor=None,
-        divergences={name: single(_infinite(scores[name], name in scores["infinite"])) for name in DIVERGENCES},
-        per_prompt=single(scores["per_prompt"]["distance"], scores["per_prompt"]["interval"]),
-        off_support=single(scores["off_support"]),
-        ungraded=single(scores["ungraded"]),
-        pass_at_1=single(scores["pass@1"], scores["pass@1_interval"]),
-        shares={name: single(of["share"], of["share_interval"]) for name, of in by_category.items()},
-        accuracy={
-            # Below MIN_COMPLETIONS the scores hold no accuracy, and neither does a Pooled of as few.
-            name: Pooled(round((of["pass@1"] or 0.0) * of["graded"]), of["graded"])
-            for name, of in by_category.items()
-        },
+        **_numbers([found], settings, MEDIAN),
     )
 
 
-class Verdict(NamedTuple):
+def _row(
+    study: Study, dataset: str, target: str, reward: str, weights: Sequence[str], kind: str, statistic: Statistic
+) -> TableRow:
+    there = {run.key: run for run in study.of(dataset)}
+    keys = study.keys(dataset, target, reward, weights)
+    runs = [there[key] for key in keys if key in there and there[key].state == DONE]
+    numbers = _numbers([run.final for run in runs if run.final], runs[0].settings if runs else None, statistic)
+    if runs:
+        numbers |= {
+            "train_jsd": _over([run.train_jsd for run in runs], statistic),
+            "train_n": range_of(run.group_size for run in runs),
+            "train_floor": _train_floor(runs[0]),
+        }
+    return TableRow(
+        dataset=dataset,
+        target=target,
+        reward=reward,
+        weight=weights[0] if len(weights) == 1 and kind == GRID else "",
+        kind=kind,
+        statistic=statistic.name if len(runs) > 1 else "single",
+        spread=statistic.spread_name if len(runs) > 1 else OWN_INTERVAL,
+        runs=len(runs),
+        expected=len(keys),
+        missing=tuple(_missing(keys, there)),
+        **numbers,
+    )
+
+
+def _missing(keys: Sequence[RunKey], there: Mapping[RunKey, ScoredRun]) -> Iterator[str]:
+    for key in keys:
+        run = there.get(key)
+        if run is None:
+            yield f"{key}: no run"
+        elif run.state != DONE:
+            yield f"{key}: {run.state}, {run.reason}"
+
+
+def _over(
+    values: Sequence[float | None], statistic: Statistic, intervals: Sequence[Sequence[float] | None] = (None,)
+) -> Number:
+    """The statistic with its spread, or a single value with its own interval. None as soon as one run has none: a
+    statistic over the rest would hide it."""
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values):
+        return NO_NUMBER
+    array = np.array(known, dtype=np.float64)
+    if len(known) == 1:
+        return Number(known[0], *(intervals[0] or ()))
+    spread = statistic.spread(array) if np.isfinite(array).all() else ()  # quantiles between infinities are NaN
+    return Number(statistic.centre(array), *spread)
+
+
+def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic: Statistic) -> dict[str, Any]:
+    """The statistic of every number over evaluations that share ``settings``; None without an evaluation."""
+    names = settings.categories if settings else ()
+    of_prompts = [final["jsd_per_prompt"] for final in finals]
+    by_category = {name: [final["by_category"][name] for final in finals] for name in names}
+    on_support = [final["on_support"] for final in finals if final["on_support"]]
+
+    def over(found: Sequence[Mapping[str, Any]], name: str, interval: str = "") -> Number:
+        return _over([one[name] for one in found], statistic, [one.get(interval) for one in found])
+
+    return {
+        "jsd": over(finals, "jsd", "jsd_interval"),
+        "samples": range_of(final["samples"] for final in finals),
+        "floor": pooled_floor(settings.target, int(np.median(on_support))) if settings and on_support else None,
+        "prompt_jsd": over(of_prompts, "mean", "interval"),
+        "prompt_n": range_of(of["n"] for of in of_prompts),
+        "prompt_floor": _mean_floor(of_prompts),
+        "divergences": {
+            name: _over([float("inf") if name in final["infinite"] else final[name] for final in finals], statistic)
+            for name in DIVERGENCES
+        },
+        "per_prompt": over([final["per_prompt"] for final in finals], "distance", "interval"),
+        "off_support": over(finals, "off_support"),
+        "ungraded": over(finals, "ungraded"),
+        "pass_at_1": over(finals, "pass@1", "pass@1_interval"),
+        "shares": {name: over(found, "share", "share_interval") for name, found in by_category.items()},
+        "accuracy": {
+            name: Pooled(sum(one["correct"] for one in found), sum(one["graded"] for one in found))
+            for name, found in by_category.items()
+        },
+    }
+
+
+def pooled_floor(target: Array, on_support: int) -> FloorAt:
+    """The floor of the pooled JSD. Differences below its 95th percentile are chance."""
+    return _pooled_floor(tuple(target.tolist()), on_support)
+
+
+@functools.cache
+def _pooled_floor(target: tuple[float, ...], on_support: int) -> FloorAt:
+    floor = jsd_floor(np.array(target), on_support)
+    return FloorAt(floor.mean, floor.p95, floor.p95, str(on_support))
+
+
+def prompt_floor(target: Array, counts: Sequence[int], n: int) -> FloorAt:
+    """The floor of the mean over prompts of a prompt's own JSD, at ``n`` responses to each of which ``counts`` are
+    on-support.
+
+    Its mean is large and common to all rewards, so that it is in no difference between them (paper, appendix
+    "Synthetic Choice"): what chance explains is a difference below the scatter around it, p95 - mean.
+    """
+    floor = jsd_per_prompt_floor(target, counts)
+    return _of_prompts(floor.mean, floor.p95, n, Range(min(counts), max(counts)))
+
+
+def _of_prompts(mean: float, p95: float, n: int, on_support: Range) -> FloorAt:
+    return FloorAt(mean, p95, p95 - mean, str(n) if on_support == (n, n) else f"{n}, {on_support} on-support")
+
+
+def _mean_floor(of_prompts: Sequence[Mapping[str, Any]]) -> FloorAt | None:
+    """The mean over runs of the floor that each has (``score_samples``), with the first run's ``n``; None without a
+    run, and as soon as one has none."""
+    if not of_prompts or any(of["floor"] is None for of in of_prompts):
+        return None
+    mean, p95 = (float(np.mean([of[name] for of in of_prompts])) for name in ("floor", "floor_p95"))
+    counts = [count for of in of_prompts for count in of["n_on_support"]]
+    return _of_prompts(mean, p95, of_prompts[0]["n"], Range(min(counts), max(counts)))
+
+
+def _train_floor(run: ScoredRun) -> FloorAt:
+    """The floor of ``train_jsd``, at the whole group size: what was off-support at each step is not logged by
+    prompt."""
+    prompts = TRAIN_POINTS * run.prompts_per_step
+    return prompt_floor(run.settings.target, (run.group_size,) * prompts, run.group_size)
+
+
+class Comparison(NamedTuple):
     """How a row's JSD stands beside the others of its column."""
 
     best: bool
-    resolved: bool | None
-    """Whether it can be told from the best one; None for the best, for an incomplete row, and for a baseline."""
+    differs: bool | None
+    """Whether it is above the best one by more than chance; None for the best, for an incomplete row, and for a
+    baseline."""
 
 
-def verdicts(rows: Sequence[Row], per_prompt: bool = False) -> list[Verdict]:
-    """Of the rows of one dataset and target. Only complete rows of the four divergences compete: the paper's bold. The
-    JSDs ``per_prompt`` compete at equal numbers of responses to a prompt: where these differ there is no verdict."""
+def comparisons(rows: Sequence[TableRow], per_prompt: bool = False) -> list[Comparison]:
+    """How the rows of one dataset and target stand. Only complete rows of the four divergences compete: the paper's
+    bold. The JSDs ``per_prompt`` compete at equal numbers of responses to a prompt: where these differ, none does."""
 
-    def number(row: Row) -> float | None:
-        return (row.prompt_jsd if per_prompt else row.jsd).value
+    def number(row: TableRow) -> float:
+        value = (row.prompt_jsd if per_prompt else row.jsd).value
+        return float("nan") if value is None else value
 
-    competing = [row for row in rows if row.reward in DIVERGENCES and row.complete and number(row) is not None]
+    competing = [row for row in rows if row.reward in DIVERGENCES and row.complete and not np.isnan(number(row))]
     if per_prompt and len({n for row in competing for n in row.prompt_n or ()}) > 1:
         competing = []
-    best = min(competing, key=lambda row: number(row) or 0.0, default=None)
-    if best is None:
-        return [Verdict(False, None) for _ in rows]
+    if not competing:
+        return [Comparison(False, None) for _ in rows]
+    best = min(competing, key=number)
     floor = best.prompt_floor if per_prompt else best.floor
     noise = floor.noise if floor else 0.0
-    lowest = number(best) or 0.0
     return [
-        Verdict(row is best, None if row is best or row not in competing else (number(row) or 0.0) - lowest > noise)
+        Comparison(row is best, None if row is best or row not in competing else number(row) - number(best) > noise)
         for row in rows
     ]

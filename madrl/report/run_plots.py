@@ -1,16 +1,17 @@
-"""The interactive plots of one run: what is logged at every step, with the evaluations as larger markers."""
+"""The plots of one run: what is logged at every step and what its evaluations show; and of any set of evaluations."""
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from madrl.evaluation.figures import COLORS
+from madrl.evaluation.dumps import Evaluation, Run
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.evaluation.tables import prompt_n
-from madrl.report.cells import Evaluation, Run, dumped, is_synthetic
-from madrl.report.plots import Choice, Plot, floor_band, layout
-from madrl.report.rows import Floor, pooled_floor, prompt_floor
+from madrl.report.evaluation_tables import first_and_last, label, on_target, prompt_n
+from madrl.report.panels import COLORS, Level, Panel, Plot, Series
+from madrl.report.rows import FloorAt, pooled_floor, prompt_floor
+from madrl.report.study import is_synthetic
 
 BINS = 12
 """Points of the accuracy over steps: single steps have too few responses of a category."""
@@ -38,24 +39,23 @@ TRAINING = {
     "seconds per step": "timing_s/step",
 }
 
-Drawn = tuple[list[dict[str, Any]], dict[str, Any]]
+STEP = "training step"
+
+History = Mapping[int, Mapping[str, float]]
 
 
-def run_plots(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evaluation]) -> list[Plot]:
-    """What is logged at every step, with the evaluations as larger markers."""
-    distances = [_pooled(run), _of_prompts(run)]
-    if is_synthetic(run.cell.dataset):  # the paper's distance of the task comes first
+def run_plots(run: Run, history: History, evaluations: Sequence[Evaluation]) -> list[Plot]:
+    """What is logged at every step, with the evaluations of the first split as diamonds."""
+    checked = [one for one in evaluations if one["split"] == evaluations[0]["split"]]
+    distances = [_pooled_jsd(run, history, checked), _prompt_jsd(run, history, checked)]
+    if is_synthetic(run.key.dataset):  # the paper's distance of the task comes first
         distances.reverse()
-    names = run.settings.categories
-    colors = {name: COLORS[i % len(COLORS)] for i, name in enumerate(names)}
-    target = dict(zip(names, run.settings.target.tolist(), strict=True))
-    checked = [e for e in evaluations if e.split == evaluations[0].split]
     plots = [
         Plot(
             "shares",
             "Category shares",
             "Lines: the training batch; diamonds: the evaluation; dashes: the target. Of on-support responses.",
-            [Choice(["shares"], *_shares(history, checked, target, colors))],
+            [_shares(run, history, checked)],
         ),
         Plot(
             "jsd",
@@ -63,201 +63,171 @@ def run_plots(run: Run, history: Mapping[int, Mapping[str, float]], evaluations:
             "JSD in nats, of the shares of all responses together, or the mean over prompts of each prompt's own. "
             "Line: each training batch, whose floor is the grey band. Diamonds: the evaluation, with its 95 % "
             "interval; its own n and floor are in its label, and means over prompts are comparable at equal n only.",
-            [
-                choice
-                for distance in distances
-                if (choice := Choice([distance.name], *_jsd(history, checked, distance))).data
-            ],
+            distances,
         ),
         Plot(
             "accuracy",
             "Accuracy by category",
             f"Of the training responses, steps pooled; a gap: fewer than {MIN_COMPLETIONS} graded. Each step's "
             "problems differ, and each category is tried on problems of its own.",
-            [Choice(["accuracy"], *_accuracy(run, colors))],
+            [_accuracy(run)],
         ),
         Plot(
             "rates",
             "Rates to watch",
             "Shares of the training batch's responses, or of its groups.",
-            [Choice(["rates"], *_lines(history, RATES, "rate"))],
+            [Panel(["rates"], _logged(history, RATES), "rate", STEP)],
         ),
         Plot(
             "reward",
             "Reward components",
             "Means over the training batch; spread: the mean standard deviation within a group, which is all that GRPO "
             "learns from.",
-            [Choice(["reward"], *_lines(history, REWARD, "reward"))],
+            [Panel(["reward"], _logged(history, REWARD), "reward", STEP)],
         ),
         Plot(
             "training",
             "The training itself",
             "Of veRL's own metrics; KL: to the model that the run started from.",
-            [
-                choice
-                for name, metric in TRAINING.items()
-                if (choice := Choice([name], *_lines(history, {name: metric}, name))).data
-            ],
+            [Panel([name], _logged(history, {name: metric}), name, STEP) for name, metric in TRAINING.items()],
         ),
     ]
-    return [plot for plot in plots if any(choice.data for choice in plot.choices)]
+    drawn = [plot._replace(panels=[panel for panel in plot.panels if panel.series]) for plot in plots]
+    return [plot for plot in drawn if plot.panels]
 
 
-def _shares(
-    history: Mapping[int, Mapping[str, float]],
-    evaluations: Sequence[Evaluation],
-    target: Mapping[str, float],
-    colors: Mapping[str, str],
-) -> Drawn:
-    data = []
-    for name in target:
-        metric = f"mad/share/{name}"
-        steps, values = _logged(history, metric)
-        data.append(_line(name, steps, values, colors[name], ".3f") | {"legendgroup": name})
-        shares = [e.scores["by_category"][name]["share"] for e in evaluations]
-        data.append(_diamonds(name, evaluations, shares, colors[name]) | {"legendgroup": name, "showlegend": not steps})
-    whole = layout("share", "training step")
-    whole["yaxis"]["range"] = [0, 1]
-    # Equal shares of the target would hide each other's line: one for each different share, black.
-    dash = {"color": "#333", "width": 1.3, "dash": "dash"}
-    whole["shapes"] = [
-        {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": share, "y1": share, "line": dash}
-        for share in sorted(set(target.values()))
+def training_panels(run: Run, history: History) -> list[Panel]:
+    """The shares over training, and both JSDs with their floors and the off-support rate."""
+    shares, pooled, of_prompts = (panel(run, history, []) for panel in (_shares, _pooled_jsd, _prompt_jsd))
+    lines, floors = [], []
+    for panel, name, color in ((of_prompts, "mean of prompts", COLORS[2]), (pooled, "pooled batch", COLORS[0])):
+        lines += [replace(series, name=f"JSD, {name}", color=color) for series in panel.series]
+        floors += [level._replace(color=color) for level in panel.levels]
+    off_support = _logged(history, {"off-support rate": RATES["off-support"]}, COLORS[5])
+    lines += [replace(series, weak=True) for series in off_support]
+    distance = Panel(["Distance to the target"], lines, "nats (JSD), share (off-support)", STEP, floors, log=True)
+    return [replace(shares, labels=["Category shares"]), distance]
+
+
+def evaluation_panels(result: Mapping[str, Any]) -> list[Panel]:
+    """What ``dumps.evaluate_run`` or ``evaluate_file`` found at the first and the last evaluation of each split: a
+    panel of shares for each split, with 95 % intervals, and the JSDs, each with its interval on its own floor."""
+    found = first_and_last(result["evaluations"])
+    target = result["target"]
+    panels = []
+    for split in dict.fromkeys(one["split"] for one in found):
+        of_split = [one for one in found if one["split"] == split]
+        series = [
+            _category_bars(f"{label(one).splitlines()[-1]} (n = {one['on_support']})", one, target, color)
+            for one, color in zip(of_split, (COLORS[4], COLORS[0])[-len(of_split) :], strict=True)
+        ]
+        levels = [Level("target", share, share, COLORS[5], place) for place, share in enumerate(target.values())]
+        panels.append(Panel([str(split)], series, "share of on-support", levels=levels, top=1.0))
+    intervals = [one["jsd_interval"] or (None, None) for one in found]
+    jsds = Series(
+        "JSD, with its 95 % interval",
+        "points",
+        [label(one) for one in found],
+        [one["jsd"] for one in found],
+        COLORS[0],
+        [low for low, _ in intervals],
+        [high for _, high in intervals],
+        [
+            "no on-support response" if one["jsd"] is None else f"{one['jsd']:.4f}\n{on_target(one['off_target'])}"
+            for one in found
+        ],
+    )
+    floors = [
+        Level("floor: mean to 95th percentile", one["floor"], one["floor_p95"], place=place)
+        for place, one in enumerate(found)
+        if one["floor"]
     ]
-    return [trace for trace in data if trace["x"]], whole
+    return [*panels, Panel(["Distance to the target"], [jsds], "JSD of the pooled shares, nats", "", floors, log=True)]
 
 
-class Distance(NamedTuple):
-    """One way to take the JSD of several prompts' responses."""
-
-    name: str
-    metric: str
-    """Of the training batch."""
-    floor: Floor
-    """Of the training batch."""
-    of: Callable[[Evaluation], dict[str, Any]]
-    """``jsd``, ``interval``, ``n``, ``floor`` and ``floor_p95`` of an evaluation."""
+def _category_bars(name: str, one: Evaluation, target: Mapping[str, float], color: str) -> Series:
+    found = [one["by_category"][category] for category in target]
+    intervals = [of["share_interval"] or (None, None) for of in found]
+    low, high = [low for low, _ in intervals], [high for _, high in intervals]
+    return Series(name, "bars", list(target), [of["share"] for of in found], color, low, high)
 
 
-def _pooled(run: Run) -> Distance:
-    def of(evaluation: Evaluation) -> dict[str, Any]:
-        scores = evaluation.scores
-        return {"jsd": scores["jsd"], "interval": scores["jsd_interval"], "n": scores["on_support"]} | {
-            name: scores[name] for name in ("floor", "floor_p95")
-        }
+def _shares(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Panel:
+    series = []
+    for number, name in enumerate(run.settings.categories):
+        color = COLORS[number % len(COLORS)]
+        series += _logged(history, {name: f"mad/share/{name}"}, color)
+        series += _points(name, evaluations, [one["by_category"][name]["share"] for one in evaluations], color)
+    # Equal shares of the target would hide each other's line: one for each different share, black.
+    levels = [Level("target", share, share, "#333333") for share in sorted(set(run.target.values()))]
+    return Panel(["shares"], series, "share of on-support", STEP, levels, top=1.0)
 
+
+def _pooled_jsd(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Panel:
     floor = pooled_floor(run.settings.target, run.prompts_per_step * run.group_size)
-    return Distance("pooled", "mad/jsd", floor, of)
+    found = [one | {"n": one["on_support"], "interval": one["jsd_interval"]} for one in evaluations]
+    return _jsd("pooled", _logged(history, {"training batch": "mad/jsd"}), floor, found)
 
 
-def _of_prompts(run: Run) -> Distance:
-    def of(evaluation: Evaluation) -> dict[str, Any]:
-        scores = evaluation.scores["jsd_per_prompt"]
-        return {"jsd": scores["mean"], "interval": scores["interval"], "n": prompt_n(scores)} | {
-            name: scores[name] for name in ("floor", "floor_p95")
-        }
-
+def _prompt_jsd(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Panel:
     floor = prompt_floor(run.settings.target, (run.group_size,) * run.prompts_per_step, run.group_size)
-    return Distance("mean of prompts", "mad/jsd_per_prompt", floor, of)
+    of_prompts = [(one, one["jsd_per_prompt"]) for one in evaluations]
+    found = [one | of | {"jsd": of["mean"], "n": prompt_n(of)} for one, of in of_prompts]
+    return _jsd("mean of prompts", _logged(history, {"training batch": "mad/jsd_per_prompt"}), floor, found)
 
 
-def _jsd(history: Mapping[int, Mapping[str, float]], evaluations: Sequence[Evaluation], distance: Distance) -> Drawn:
-    steps, values = _logged(history, distance.metric)
-    data = [_line("training batch", steps, values, COLORS[0], ".4f")] if steps else []
-    shown = [(e, found) for e in evaluations if (found := distance.of(e))["jsd"] is not None]
-    if shown:
-        intervals = [found["interval"] or (found["jsd"],) * 2 for _, found in shown]
-        jsds = [found["jsd"] for _, found in shown]
-        data.append(
-            _diamonds(shown[0][0].split, [e for e, _ in shown], jsds, COLORS[5])
-            | {
-                "error_y": {
-                    "type": "data",
-                    "symmetric": False,
-                    # The interval of the pooled JSD is centred below the value, which may lie above it.
-                    "array": [max(0.0, high - jsd) for jsd, (_, high) in zip(jsds, intervals, strict=True)],
-                    "arrayminus": [max(0.0, jsd - low) for jsd, (low, _) in zip(jsds, intervals, strict=True)],
-                    "thickness": 1.2,
-                },
-                "customdata": [[found["n"], found["floor"], found["floor_p95"]] for _, found in shown],
-                "hovertemplate": "step %{x}: %{y:.4f} at n=%{customdata[0]}, floor %{customdata[1]:.4f} to "
-                "%{customdata[2]:.4f}",
-            }
-        )
-    whole = layout("JSD, nats", "training step")
-    whole["yaxis"] |= {"type": "log", "dtick": "D2", "tickformat": "~g"}
-    whole["shapes"] = [floor_band(distance.floor)]
-    return data, whole
+def _jsd(name: str, training: list[Series], floor: FloorAt, evaluations: Sequence[Mapping[str, Any]]) -> Panel:
+    """One way to take the JSD of several prompts' responses. ``floor`` is that of the training batch; an evaluation has
+    its own ``jsd``, ``interval``, ``n``, ``floor`` and ``floor_p95``."""
+    shown = [one for one in evaluations if one["jsd"] is not None]
+    intervals = [one["interval"] or (one["jsd"],) * 2 for one in shown]
+    notes = [f"at n={one['n']}, floor {one['floor']:.4f} to {one['floor_p95']:.4f}" for one in shown]
+    points = [
+        replace(series, low=[low for low, _ in intervals], high=[high for _, high in intervals], notes=notes)
+        for series in _points(shown[0]["split"] if shown else "", shown, [one["jsd"] for one in shown], COLORS[5])
+    ]
+    level = Level(f"floor at n={floor.n}: mean to p95", floor.mean, floor.p95)
+    return Panel([name], [*training, *points], "JSD, nats", STEP, [level], log=True)
 
 
-def _accuracy(run: Run, colors: Mapping[str, str]) -> Drawn:
+def _accuracy(run: Run) -> Panel:
     """Of the scores that the run dumps at every step, in BINS stretches of equal length."""
-    folder = run.folder
-    scores = dict(dumped(run, folder.scores))
+    scores = dict(run.dumps(run.folder.scores))
     steps = list(scores)
-    whole = layout("pass@1", "training step")
-    whole["yaxis"]["range"] = [0, 1]
-    if not steps:
-        return [], whole
     length = max(1, math.ceil(len(steps) / BINS))
-    bins = [steps[i : i + length] for i in range(0, len(steps), length)]
-    points: dict[str, list[tuple[float, float | None, str]]] = defaultdict(list)
-    for stretch in bins:
-        right: dict[str, float] = defaultdict(int)
-        graded: dict[str, int] = defaultdict(int)
-        for step in stretch:
-            for score in scores[step]:
-                for name in filter(None, ("all", score["category"])):
-                    graded[name] += score["correct"] is not None
-                    right[name] += score["correct"] or 0.0
+    stretches = [steps[i : i + length] for i in range(0, len(steps), length)]
+    values: dict[str, list[float | None]] = defaultdict(list)
+    notes: dict[str, list[str]] = defaultdict(list)
+    for stretch in stretches:
+        graded: dict[str, list[float]] = defaultdict(list)
+        for score in (score for step in stretch for score in scores[step] if score["correct"] is not None):
+            for name in filter(None, ("all", score["category"])):
+                graded[name].append(score["correct"])
         for name in ("all", *run.settings.categories):
-            enough = graded[name] >= MIN_COMPLETIONS
-            label = f"steps {stretch[0]} to {stretch[-1]}: {right[name]:g} of {graded[name]}"
-            points[name].append(((stretch[0] + stretch[-1]) / 2, right[name] / graded[name] if enough else None, label))
-    data = []
-    for name, found in points.items():
-        places, values, labels = (list(column) for column in zip(*found, strict=True))
-        trace = _line(name, places, values, colors.get(name, "#222"), ".3f")
-        data.append(trace | {"mode": "lines+markers", "text": labels, "hovertemplate": "%{y:.3f}<br>%{text}"})
-        if name == "all":
-            data[-1]["line"] = {"color": "#222", "width": 2.4, "dash": "dot"}
-    return data, whole
+            right, n = sum(graded[name]), len(graded[name])
+            values[name].append(right / n if n >= MIN_COMPLETIONS else None)
+            notes[name].append(f"steps {stretch[0]} to {stretch[-1]}: {right:g} of {n}")
+    middles = [(stretch[0] + stretch[-1]) / 2 for stretch in stretches]
+    colors = {"all": "#222222"} | {name: COLORS[i % len(COLORS)] for i, name in enumerate(run.settings.categories)}
+    series = [
+        Series(name, "line", middles, values[name], colors[name], notes=notes[name], weak=name == "all", markers=True)
+        for name in values
+    ]
+    return Panel(["accuracy"], series, "pass@1", STEP, top=1.0)
 
 
-def _lines(history: Mapping[int, Mapping[str, float]], metrics: Mapping[str, str], y: str) -> Drawn:
-    data = []
-    for i, (name, metric) in enumerate(metrics.items()):
-        steps, values = _logged(history, metric)
-        if steps:
-            data.append(_line(name, steps, values, COLORS[i % len(COLORS)], ".4f"))
-    return data, layout(y, "training step")
+def _logged(history: History, metrics: Mapping[str, str], color: str = "") -> list[Series]:
+    """A line for each metric that was logged, by its name for people; a JSD of nothing on-support is NaN, and a gap."""
+    found = []
+    for number, (name, metric) in enumerate(metrics.items()):
+        logged = {step: values[metric] for step, values in history.items() if metric in values}
+        if logged:
+            y = [value if math.isfinite(value) else None for value in logged.values()]
+            found.append(Series(name, "line", list(logged), y, color or COLORS[number % len(COLORS)]))
+    return found
 
 
-def _logged(history: Mapping[int, Mapping[str, float]], metric: str) -> tuple[list[int], list[float | None]]:
-    """The steps that logged the metric, and its values: a JSD of nothing on-support is NaN, and a gap."""
-    steps = [step for step, metrics in history.items() if metric in metrics]
-    return steps, [value if math.isfinite(value := history[step][metric]) else None for step in steps]
-
-
-def _line(name: str, x: Sequence[float], y: Sequence[float | None], color: str, form: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": list(x),
-        "y": list(y),
-        "line": {"color": color, "width": 2},
-        "hovertemplate": f"step %{{x}}: %{{y:{form}}}",
-    }
-
-
-def _diamonds(name: str, evaluations: Sequence[Evaluation], y: Sequence[float | None], color: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": [e.step for e in evaluations],
-        "y": list(y),
-        "marker": {"symbol": "diamond", "size": 10, "color": color, "line": {"color": "#fff", "width": 1.5}},
-        "hovertemplate": "evaluation at step %{x}: %{y:.3f}",
-    }
+def _points(name: str, evaluations: Sequence[Mapping[str, Any]], y: Sequence[float | None], color: str) -> list[Series]:
+    if not evaluations:
+        return []
+    return [Series(name, "points", [one["step"] for one in evaluations], y, color, notes=["(evaluation)"] * len(y))]

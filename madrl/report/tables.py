@@ -1,67 +1,42 @@
-"""The tables as text with marks, whatever they are written in afterwards (``madrl.report.formats``).
+"""The paper's tables of a study: fit and accuracy, the reward grid, SYNTHETIC, categories, all four divergences."""
 
-A cell's mark says what its number may be used for: ``best`` of its column, ``tied`` with the best within the floor,
-``incomplete`` when runs are missing behind it (in parentheses, never compared), ``missing`` when nothing is there.
-"""
-
-import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.cells import DATASETS, is_synthetic
 from madrl.report.rows import (
-    Floor,
+    Comparison,
+    FloorAt,
     Number,
-    Row,
     Study,
-    Verdict,
+    TableRow,
+    compared_rows,
+    comparisons,
     grid_rows,
     grid_weights,
     main_rows,
-    reward_weights,
+    rows_of,
     synthetic_rows,
-    verdicts,
 )
-
-NOTHING = "—"
-BEST, TIED, INCOMPLETE, MISSING, PLAIN = "best", "tied", "incomplete", "missing", ""
+from madrl.report.study import dataset_label, is_synthetic
+from madrl.report.table import (
+    BEST,
+    INCOMPLETE,
+    MISSING,
+    MISSING_CELL,
+    NOTHING,
+    PLAIN,
+    TIED,
+    Section,
+    Shown,
+    Table,
+    formatted,
+    interval_text,
+)
 
 REWARDS = {"rlvr": "RLVR", "entropy": "RLVR + entropy bonus", "gapo": "GAPO"}
 """What a row is called where its reward's own name is not it."""
-
-
-class Shown(NamedTuple):
-    """One cell of a table."""
-
-    text: str
-    detail: str = ""
-    """What stands small beside it: a spread, or how many of its runs there are."""
-    mark: str = PLAIN
-
-
-MISSING_CELL = Shown("missing", mark=MISSING)
-
-
-class Section(NamedTuple):
-    """Rows under a heading of their own."""
-
-    heading: str
-    rows: list[list[Shown]]
-
-
-class Table(NamedTuple):
-    """A table ready to be written."""
-
-    name: str
-    """Of its files."""
-    title: str
-    caption: str
-    groups: list[tuple[str, int]]
-    """Headings over several columns, and how many; none at all where no column needs one."""
-    columns: list[str]
-    sections: list[Section]
 
 
 def study_tables(study: Study) -> list[Table]:
@@ -72,7 +47,7 @@ def study_tables(study: Study) -> list[Table]:
     if real:
         tables.append(main_table(study, real))
         # One additive weight alone: the main table says it all. The gated form is in no other table.
-        if any(grid_weights(study, dataset) != reward_weights(study, dataset)[:1] for dataset in real):
+        if any(grid_weights(study, dataset) != study.weights(dataset)[:1] for dataset in real):
             tables.append(grid_table(study, real))
         tables.append(accuracy_table(study, real))
     if synthetic:
@@ -82,9 +57,9 @@ def study_tables(study: Study) -> list[Table]:
 
 
 READING = (
-    "Bold: the lowest JSD among the four divergences; ≈: not resolved from it, the difference being below the floor; "
-    "∘: not resolved from the target itself. (Parentheses) n/m: only n of the m runs are there, and the number is "
-    "compared with none. Floor: the JSD of a policy exactly on the target at n on-support responses, mean and 95th "
+    "Bold: the lowest JSD among the four divergences; ≈: as good, the difference being below the floor; ∘: within the "
+    "floor, and so on target as far as can be told. (Parentheses) n/m: only n of the m runs are there, and the number "
+    "is compared with none. Floor: the JSD of a policy exactly on the target at n on-support responses, mean and 95th "
     "percentile."
 )
 
@@ -95,7 +70,7 @@ def main_table(study: Study, datasets: Sequence[str]) -> Table:
     sections = []
     for dataset in datasets:
         by_target = {t: {row.reward: row for row in main_rows(study, dataset, t)} for t in targets}
-        verdict = {t: dict(zip(rows, verdicts(list(rows.values())), strict=True)) for t, rows in by_target.items()}
+        compared = {t: _compared(rows) for t, rows in by_target.items()}
         # A file of responses that another dataset has and this one lacks is missing here.
         files = dict.fromkeys(row.reward for row in study.baselines)
         names = list(dict.fromkeys([*files, *(name for target in targets for name in by_target[target])]))
@@ -105,11 +80,11 @@ def main_table(study: Study, datasets: Sequence[str]) -> Table:
             for target in targets:
                 row = by_target[target].get(name)
                 missing = row is None and name in files
-                line += [MISSING_CELL] * len(MAIN_COLUMNS) if missing else _main_cells(row, verdict[target].get(name))
+                line += [MISSING_CELL] * len(MAIN_COLUMNS) if missing else _main_cells(row, compared[target].get(name))
             lines.append(line)
         floors = [Shown("floor, mean to p95")]
         for target in targets:
-            floor = _common_floor(list(by_target[target].values()))
+            floor = _largest([row.floor for row in by_target[target].values()])
             floors += [_floor_range(floor), *[Shown("")] * (len(MAIN_COLUMNS) - 1)]
         sections.append(Section(dataset_label(dataset), [*lines, floors]))
     return Table(
@@ -128,16 +103,15 @@ def main_table(study: Study, datasets: Sequence[str]) -> Table:
 MAIN_COLUMNS = ["JSD ↓", "pass@1 ↑", "off-support", "ungraded", "runs"]
 
 
-def _main_cells(row: Row | None, verdict: Verdict | None) -> list[Shown]:
+def _main_cells(row: TableRow | None, comparison: Comparison | None) -> list[Shown]:
     if row is None:
         return [Shown(NOTHING)] * len(MAIN_COLUMNS)
-    runs = Shown(f"{row.runs}/{row.expected}", mark=PLAIN if row.complete else INCOMPLETE)
     return [
-        _fit(row, row.jsd, verdict),
+        _fit(row, row.jsd, comparison),
         _shown(row, row.pass_at_1, ".3f"),
         _shown(row, Number(row.off_support.value), ".1%"),
         _shown(row, Number(row.ungraded.value), ".1%"),
-        runs,
+        _runs(row),
     ]
 
 
@@ -146,7 +120,7 @@ def grid_table(study: Study, datasets: Sequence[str]) -> Table:
     targets = _targets(study, datasets)
     columns = [(target, dataset) for target in targets for dataset in datasets]
     rows = {c: {(r.reward, r.weight): r for r in grid_rows(study, c[1], c[0])} for c in columns}
-    verdict = {c: dict(zip(rows[c], verdicts(list(rows[c].values())), strict=True)) for c in columns}
+    compared = {c: _compared(rows[c]) for c in columns}
     weights = list(dict.fromkeys(weight for dataset in datasets for weight in grid_weights(study, dataset)))
     sections = []
     for reward in DIVERGENCES:
@@ -155,12 +129,11 @@ def grid_table(study: Study, datasets: Sequence[str]) -> Table:
             line = [Shown(reward), Shown(weight)]
             for column in columns:
                 row = rows[column].get((reward, weight))
-                line.append(
-                    Shown(NOTHING) if row is None else _fit(row, row.jsd, verdict[column][reward, weight], counted=True)
-                )
+                compare = compared[column].get((reward, weight))
+                line.append(Shown(NOTHING) if row is None else _fit(row, row.jsd, compare, counted=True))
             lines.append(line)
         sections.append(Section("", lines))
-    floors = [_floor_range(_common_floor(list(rows[column].values()))) for column in columns]
+    floors = [_floor_range(_largest([row.floor for row in rows[column].values()])) for column in columns]
     sections.append(Section("", [[Shown("floor"), Shown("mean to p95"), *floors]]))
     return Table(
         "grid",
@@ -181,7 +154,7 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
         for target in study.targets(dataset):
             rows = synthetic_rows(study, dataset, target)
             lines = []
-            by_prompt, pooled = verdicts(rows, per_prompt=True), verdicts(rows)
+            by_prompt, pooled = comparisons(rows, per_prompt=True), comparisons(rows)
             for row, of_prompt, of_pool in zip(rows, by_prompt, pooled, strict=True):
                 lines.append(
                     [
@@ -190,13 +163,13 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
                         _fit(row, row.prompt_jsd, of_prompt, floor=row.prompt_floor),
                         _fit(row, row.jsd, of_pool),
                         _shown(row, row.off_support, ".4f"),
-                        Shown(f"{row.runs}/{row.expected}", mark=PLAIN if row.complete else INCOMPLETE),
+                        _runs(row),
                     ]
                 )
             floors = [
                 _floor_range(_largest([row.train_floor for row in rows])),
                 _floor_range(_largest([row.prompt_floor for row in rows])),
-                _floor_range(_common_floor(rows)),
+                _floor_range(_largest([row.floor for row in rows])),
             ]
             lines.append([Shown("floor, mean to p95"), *floors, Shown(""), Shown("")])
             sections.append(Section(f"{dataset_label(dataset)}, {target_label(target)}", lines))
@@ -206,7 +179,7 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
         "Mean over seeds, and in small print their minimum and maximum. Train: the mean of the last ten logged points. "
         "JSD per prompt: of each prompt's own shares, averaged over prompts, as in the paper: it has a large floor, "
         "which is set by the number of responses to a prompt, the n beside it. The floor is common to all rewards at "
-        "equal n, so that differences are resolved above the scatter around it; at different n nothing is compared. "
+        "equal n, so that differences count above the scatter around it; at different n nothing is compared. "
         "JSD pooled: of the shares over all prompts. Evaluated on: "
         f"{_evaluated_on(study, datasets)}. {READING}",
         [("", 1), ("train", 1), ("evaluation", 4)],
@@ -217,35 +190,19 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
 
 def accuracy_table(study: Study, datasets: Sequence[str]) -> Table:
     """pass@1 within each category, counts pooled over the runs of a row."""
-    targets = _targets(study, datasets)
+    most = max((study.of(dataset)[0].settings.categories for dataset in datasets), key=len)
     same = len({study.of(dataset)[0].settings.categories for dataset in datasets}) == 1
     sections = []
-    for dataset in datasets:
+    for dataset, target in study.panels():
+        if dataset not in datasets:
+            continue
         categories = study.of(dataset)[0].settings.categories
-        for target in targets:
-            lines = []
-            for row in main_rows(study, dataset, target):
-                line = [Shown(row_label(row.reward))]
-                for name in categories:
-                    pooled = row.accuracy.get(name)
-                    if pooled is None:
-                        line.append(Shown("missing", mark=MISSING))
-                    elif pooled.accuracy is None:
-                        line.append(Shown("·", f"n={pooled.graded}"))
-                    else:
-                        text = f"{pooled.accuracy:.3f}"
-                        line.append(
-                            Shown(text, f"n={pooled.graded}")
-                            if row.complete
-                            else Shown(text, f"n={pooled.graded}", INCOMPLETE)
-                        )
-                lines.append([*line, *[Shown("")] * (_most_categories(study, datasets) - len(categories))])
-            heading = f"{dataset_label(dataset)}, {target_label(target)}" + (
-                "" if same else f": {', '.join(categories)}"
-            )
-            sections.append(Section(heading, lines))
-    most = _most_categories(study, datasets)
-    names = list(study.of(datasets[0])[0].settings.categories) if same else [str(i + 1) for i in range(most)]
+        lines = []
+        for row in main_rows(study, dataset, target):
+            cells = [_accuracy(row, name) for name in categories]
+            lines.append([Shown(row_label(row.reward)), *cells, *[Shown("")] * (len(most) - len(categories))])
+        names = "" if same else f": {', '.join(categories)}"
+        sections.append(Section(f"{dataset_label(dataset)}, {target_label(target)}{names}", lines))
     return Table(
         "accuracy",
         "pass@1 within each category",
@@ -254,27 +211,34 @@ def accuracy_table(study: Study, datasets: Sequence[str]) -> Table:
         "which problems it answers in which category, so this is not a clean measure of competence in it. "
         "(Parentheses): runs are missing.",
         [],
-        ["Model / reward", *names],
+        ["Model / reward", *(most if same else map(str, range(1, len(most) + 1)))],
         sections,
     )
+
+
+def _accuracy(row: TableRow, category: str) -> Shown:
+    pooled = row.accuracy.get(category)
+    if pooled is None:
+        return MISSING_CELL
+    if pooled.accuracy is None:
+        return Shown("·", f"n={pooled.graded}")
+    return Shown(f"{pooled.accuracy:.3f}", f"n={pooled.graded}", PLAIN if row.complete else INCOMPLETE)
 
 
 def divergence_table(study: Study) -> Table:
     """All four divergences of the final evaluations, pooled shares."""
     sections = []
-    for dataset in study.datasets:
-        for target in study.targets(dataset):
-            rows = (synthetic_rows if is_synthetic(dataset) else main_rows)(study, dataset, target)
-            lines = [
-                [
-                    Shown(row_label(row.reward)),
-                    *[_shown(row, row.divergences.get(name, Number(None)), ".4f") for name in DIVERGENCES],
-                    _shown(row, row.per_prompt, ".4f"),
-                    Shown(f"{row.runs}/{row.expected}", mark=PLAIN if row.complete else INCOMPLETE),
-                ]
-                for row in rows
+    for dataset, target in study.panels():
+        lines = [
+            [
+                Shown(row_label(row.reward)),
+                *[_shown(row, row.divergences[name], ".4f") for name in DIVERGENCES],
+                _shown(row, row.per_prompt, ".4f"),
+                _runs(row),
             ]
-            sections.append(Section(f"{dataset_label(dataset)}, {target_label(target)}", lines))
+            for row in rows_of(study, dataset, target)
+        ]
+        sections.append(Section(f"{dataset_label(dataset)}, {target_label(target)}", lines))
     return Table(
         "divergences",
         "Every row under all four metrics",
@@ -295,12 +259,8 @@ def _targets(study: Study, datasets: Sequence[str]) -> list[str]:
 
 def _evaluated_on(study: Study, datasets: Sequence[str]) -> str:
     """The splits behind the runs' numbers: validation where no run of a dataset has a holdout dump."""
-    splits = {run.final.split for dataset in datasets for run in study.of(dataset) if run.final is not None}
+    splits = {run.final["split"] for dataset in datasets for run in study.of(dataset) if run.final is not None}
     return ", ".join(sorted(splits)) or "nothing yet"
-
-
-def _most_categories(study: Study, datasets: Sequence[str]) -> int:
-    return max(len(study.of(dataset)[0].settings.categories) for dataset in datasets)
 
 
 def _ordered(names: Sequence[str]) -> list[str]:
@@ -309,57 +269,54 @@ def _ordered(names: Sequence[str]) -> list[str]:
     return [name for name in names if name not in known] + [name for name in known if name in names]
 
 
-def _common_floor(rows: Sequence[Row]) -> Floor | None:
-    """The floor that a column is read with: the largest of its rows', which differ by their off-support responses."""
-    return _largest([row.floor for row in rows])
-
-
-def _largest(floors: Sequence[Floor | None]) -> Floor | None:
+def _largest(floors: Sequence[FloorAt | None]) -> FloorAt | None:
+    """The floor that a column is read with; those of its rows differ by their off-support responses."""
     return max((floor for floor in floors if floor is not None), key=lambda floor: floor.p95, default=None)
 
 
-def _floor_range(floor: Floor | None) -> Shown:
+def _compared(rows: Mapping[Any, TableRow]) -> dict[Any, Comparison]:
+    return dict(zip(rows, comparisons(list(rows.values())), strict=True))
+
+
+def _runs(row: TableRow) -> Shown:
+    return Shown(f"{row.runs}/{row.expected}", mark=PLAIN if row.complete else INCOMPLETE)
+
+
+def _floor_range(floor: FloorAt | None) -> Shown:
     return Shown(NOTHING) if floor is None else Shown(f"{floor.mean:.4f}–{floor.p95:.4f}", f"n={floor.n}")
 
 
 def _fit(
-    row: Row, number: Number, verdict: Verdict | None, *, counted: bool = False, floor: Floor | None = None
+    row: TableRow,
+    number: Number,
+    comparison: Comparison | None,
+    *,
+    counted: bool = False,
+    floor: FloorAt | None = None,
 ) -> Shown:
-    """A JSD with its marks. ``counted``: say how many runs there are where no column does."""
+    """A JSD with its marks; ``counted`` as in ``_shown``."""
     shown = _shown(row, number, ".4f", counted)
     if shown.mark:
         return shown
     floor = floor or row.floor
     on_target = floor is not None and number.value is not None and number.value <= floor.p95
-    mark = BEST if verdict and verdict.best else TIED if verdict and verdict.resolved is False else PLAIN
+    mark = BEST if comparison and comparison.best else TIED if comparison and comparison.differs is False else PLAIN
     return Shown(shown.text + (" ∘" if on_target else ""), shown.detail, mark)
 
 
-def _shown(row: Row, number: Number, form: str, counted: bool = False) -> Shown:
+def _shown(row: TableRow, number: Number, form: str, counted: bool = False) -> Shown:
+    """A number with its spread. ``counted``: say how many runs there are, where no column does."""
     if number.value is None:
-        return Shown("missing", "" if row.runs else f"0/{row.expected}" if counted else "", MISSING)
-    detail = (
-        "" if number.low is None or number.high is None else f"{_number(number.low, form)}–{_number(number.high, form)}"
-    )
+        return Shown("missing", "" if row.runs or not counted else f"0/{row.expected}", MISSING)
+    detail = interval_text((number.low, number.high), form)
     if row.complete:
-        return Shown(_number(number.value, form), detail)
-    if counted:
-        detail = f"{row.runs}/{row.expected}"
-    return Shown(_number(number.value, form), detail, INCOMPLETE)
-
-
-def _number(value: float, form: str) -> str:
-    return "∞" if math.isinf(value) else format(value, form)
+        return Shown(formatted(number.value, form), detail)
+    return Shown(formatted(number.value, form), f"{row.runs}/{row.expected}" if counted else detail, INCOMPLETE)
 
 
 def row_label(reward: str) -> str:
     """A row's name for people."""
     return REWARDS.get(reward, reward)
-
-
-def dataset_label(dataset: str) -> str:
-    """The paper's name of a task, or the task's own."""
-    return DATASETS.get(dataset, dataset)
 
 
 def target_label(target: str) -> str:
@@ -369,10 +326,5 @@ def target_label(target: str) -> str:
 
 def missing_runs(study: Study) -> list[str]:
     """Every run that a table waits for, once, with the reason."""
-    rows: list[Row] = []
-    for dataset in study.datasets:
-        kinds: list[Callable[[Study, str, str], list[Row]]] = [main_rows, grid_rows]
-        if is_synthetic(dataset):
-            kinds = [synthetic_rows]
-        rows += [row for target in study.targets(dataset) for kind in kinds for row in kind(study, dataset, target)]
+    rows = [row for rows in compared_rows(study) for row in rows]
     return list(dict.fromkeys(reason for row in rows for reason in row.missing))

@@ -49,17 +49,17 @@ def test_the_verdict_is_the_jsd_against_the_floor_at_the_on_support_count() -> N
     far = scored([s for i in range(20) for s in responses(f"p{i}", ["a", "a", "a", "b", None])])
     floor = jsd_floor(HALVES, 80)
     assert (near["on_support"], near["floor"], near["floor_p95"]) == (80, floor.mean, floor.p95)
-    assert near["resolved"] is False
+    assert near["off_target"] is False
     # Shares 3/4 and 1/4: JSD 0.0338, far above some 2 / (8 x 80) = 0.003.
-    assert far["resolved"] is True
+    assert far["off_target"] is True
     assert far["jsd_interval"][0] > floor.p95
 
 
-def test_a_jsd_between_the_floor_s_mean_and_its_percentile_is_not_resolved() -> None:
+def test_a_jsd_between_the_floor_s_mean_and_its_percentile_is_within_the_floor() -> None:
     # 45 a of 80: JSD 0.0020; the floor is 1 / (8 x 80) = 0.0016 in the mean, and 3.84 / 640 = 0.0060 at 95 %.
     row = scored([s for i in range(20) for s in responses(f"p{i}", "aaab" if i < 5 else "aabb")])
     assert row["floor"] < row["jsd"] < row["floor_p95"]
-    assert row["resolved"] is False
+    assert row["off_target"] is False
 
 
 def test_the_interval_of_the_per_prompt_distance_is_the_textbook_s_over_prompts_with_two_responses() -> None:
@@ -86,7 +86,7 @@ def test_the_jsd_of_single_prompts_stands_with_its_n_and_the_floor_at_it() -> No
     assert of_few["mean"] > 8 * of_many["mean"]
     for found in (of_many, of_few):
         assert found["interval"][0] < found["mean"] < found["interval"][1]
-        assert found["resolved"] is False
+        assert found["off_target"] is False
 
 
 def test_a_prompt_s_off_support_responses_lower_the_n_that_its_floor_is_taken_at() -> None:
@@ -98,16 +98,16 @@ def test_a_prompt_s_off_support_responses_lower_the_n_that_its_floor_is_taken_at
     assert found["floor"] == pytest.approx((jsd_floor(HALVES, 3).mean + jsd_floor(HALVES, 4).mean) / 2)
 
 
-def test_prompts_in_one_category_each_are_resolved_in_single_prompts_and_not_in_the_pool() -> None:
+def test_prompts_in_one_category_each_are_off_target_in_single_prompts_and_not_in_the_pool() -> None:
     row = scored([s for i in range(40) for s in responses(f"p{i}", ("a" if i % 2 else "b") * 8)])
-    assert (row["resolved"], row["jsd_per_prompt"]["resolved"]) == (False, True)
+    assert (row["off_target"], row["jsd_per_prompt"]["off_target"]) == (False, True)
     assert row["jsd_per_prompt"]["mean"] == pytest.approx(0.215762, abs=1e-6)
 
 
 def test_one_response_to_each_prompt_says_nothing_of_single_prompts() -> None:
     row = scored([s for i in range(50) for s in responses(f"p{i}", "a")])
     assert row["jsd_per_prompt"]["mean"] == pytest.approx(row["jsd_per_prompt"]["floor_p95"])
-    assert row["jsd_per_prompt"]["resolved"] is False
+    assert row["jsd_per_prompt"]["off_target"] is False
 
 
 def test_the_off_support_rate_has_an_interval_over_problems() -> None:
@@ -117,12 +117,12 @@ def test_the_off_support_rate_has_an_interval_over_problems() -> None:
     assert row["off_support_interval"] == pytest.approx([0.402, 0.598], abs=0.011)
 
 
-def test_a_mix_that_is_off_by_a_few_collapsed_problems_is_resolved_but_not_over_problems_like_these() -> None:
+def test_a_mix_that_is_off_by_a_few_collapsed_problems_is_off_target_but_not_over_problems_like_these() -> None:
     # 13 of 20 problems in a: shares 0.65 and 0.35, 2.7 standard errors of 80 independent responses from the target
     # (0.15 / sqrt(1/4 / 80)), and 1.3 of 20.
     row = scored([s for i in range(20) for s in responses(f"p{i}", "aaaa" if i < 13 else "bbbb")])
     assert row["effective_on_support"] == pytest.approx(19)
-    assert row["resolved"] is True
+    assert row["off_target"] is True
     assert row["jsd"] < row["floor_p95_effective"]
     assert row["jsd_interval"][0] == 0.0
 
@@ -187,10 +187,10 @@ def test_one_problem_has_numbers_but_no_interval() -> None:
 
 def test_responses_that_are_all_off_support_have_no_fit() -> None:
     row = scored(responses("p", [None, None]) + responses("q", [None]))
-    fit = ("l2", "fkl", "rkl", "jsd", "jsd_interval", "floor", "floor_p95", "resolved", "effective_on_support")
+    fit = ("l2", "fkl", "rkl", "jsd", "jsd_interval", "floor", "floor_p95", "off_target", "effective_on_support")
     assert [row[key] for key in fit] == [None] * len(fit)
     assert (row["off_support"], row["infinite"], row["per_prompt"]["distance"]) == (1.0, [], None)
-    none = dict.fromkeys(("mean", "interval", "n_on_support", "floor", "floor_p95", "resolved"))
+    none = dict.fromkeys(("mean", "interval", "n_on_support", "floor", "floor_p95", "off_target"))
     assert row["jsd_per_prompt"] == none | {"n": 1, "problems": 0}
     assert row["by_category"]["a"]["share"] is None
 

@@ -20,11 +20,14 @@ START = (0.52, 0.2, 0.1, 0.08, 0.1)
 
 CONFIG = """
 seed: {seed}
-paths: {{run: {root}, data: data/{dataset}_miniature}}
+paths: {{run: {root}, data: data}}
 data: {{train_batch_size: 4}}
 actor_rollout_ref: {{rollout: {{n: {group_size}}}, actor: {{entropy_coeff: {entropy}}}}}
 trainer: {{total_training_steps: {steps}, experiment_name: {name}}}
 madrl:
+  task: {dataset}
+  profile: {profile}
+  naming: null
   categories: [en, zh, es, hi, fr]
   target: {target}
   classifier: language
@@ -32,9 +35,6 @@ madrl:
   reward: {{divergence: {divergence}, form: {form}, alpha: {alpha}, lambda_g: 1.0, epsilon: 0.001}}
   max_ungraded_rate: 0.2
   launch_check: stop
-  task: {dataset}
-  profile: tiny
-  naming: null
 """
 
 
@@ -59,6 +59,7 @@ class Made:
     problems: int = 40
     samples: int = 4
     group_size: int = 8
+    profile: str = "tiny"
 
     @property
     def name(self) -> str:
@@ -121,7 +122,7 @@ def write_run(made: Made, parent: Path) -> Path:
     root.mkdir(parents=True)
     text = CONFIG.format(root=root, name=made.name, **{f: getattr(made, f) for f in made.__dataclass_fields__})
     (root / "config.yaml").write_text(text)
-    attempt = {"status": made.status, "overrides": [f"task={made.dataset}", "profile=tiny"], "started": "2026-01-01"}
+    attempt = {"status": made.status, "overrides": [], "started": "2026-01-01"}
     (root / "run.json").write_text(json.dumps({"attempts": [attempt]}))
     reached = made.steps if made.status == "finished" else made.steps // 2
     for step in range(0, reached + 1, max(1, made.steps // 4)):

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from made_runs import Made, write_run
 
+from madrl.evaluation.dumps import Run
 from madrl.report.build import DIFFERENCES, report_study
-from madrl.report.cells import identified
 from madrl.report.differences import differing_settings
 
 
@@ -24,10 +24,10 @@ def extended(root: Path, **places: str) -> None:
     (root / "config.yaml").write_text(text)
 
 
-def test_runs_that_differ_as_their_cells_say_have_no_other_differences(roots: list[Path]) -> None:
+def test_runs_that_differ_as_their_names_say_have_no_other_differences(roots: list[Path]) -> None:
     for root in roots:
         extended(root, model="/models/init", lr="0.001")
-    assert differing_settings([identified(root) for root in roots]) == []
+    assert differing_settings([Run.load(root) for root in roots]) == []
 
 
 def test_a_setting_is_named_once_with_its_values_and_stands_above_the_tables(roots: list[Path], tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_a_setting_is_named_once_with_its_values_and_stands_above_the_tables(roo
         "gsm8k: paths.model: /models/init (5 runs), /models/other (1 run)",
         "gsm8k: actor_rollout_ref.actor.optim.lr: 0.001 (4 runs), 0.002 (2 runs)",
     ]
-    assert differing_settings([identified(root) for root in roots]) == lines
+    assert differing_settings([Run.load(root) for root in roots]) == lines
     report_study([str(tmp_path / "runs")], tmp_path / "report")
     for name in ("report.md", "index.html"):
         text = (tmp_path / "report" / name).read_text()

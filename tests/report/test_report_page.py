@@ -13,7 +13,7 @@ from made_runs import Made, as_verl_dumps, responses, small_report, write_jsonl,
 from madrl.alarms import RunHealth
 from madrl.cli import main
 from madrl.errors import MadrlError
-from madrl.report.cells import identified
+from madrl.evaluation.dumps import Run
 from madrl.report.page import page, text
 from madrl.report.run_page import report_run_page
 from madrl.report.sample_responses import sample_responses
@@ -165,7 +165,7 @@ def test_the_samples_are_of_every_category_and_verdict_in_turn(tmp_path: Path) -
     rows += [{"group": str(i), "prompt": f"p{i}", "response": "o", "category": "en", "correct": False} for i in (0, 1)]
     rows += [{"group": "0", "prompt": "p0", "response": "o", "category": None, "correct": v} for v in (None, 0.5)]
     write_jsonl(root / "holdout" / "40.jsonl", rows)
-    found = list(sample_responses(identified(root)))
+    found = list(sample_responses(Run.load(root)))
     verdicts = [(s.category, s.verdict) for s in found]
     assert verdicts[:4] == [("en", "correct"), ("en", "incorrect")] * 2
     assert verdicts[4:] == [("en", "correct")] * 2 + [("off-support", "ungraded"), ("off-support", "partial")]
@@ -182,7 +182,7 @@ def test_the_samples_of_a_holdout_dump_have_its_facts(tmp_path: Path) -> None:
     root = write_run(Made(), tmp_path)
     cut = generated(group="1", correct=False, answer=None, reason="no answer", finish_reason="length")
     write_jsonl(root / "holdout" / "40.jsonl", [generated(), cut])
-    whole, short = sample_responses(identified(root))
+    whole, short = sample_responses(Run.load(root))
     assert whole == ("en", "correct", "2 + 2?", "It is 4.", {"answer": "4", "ground_truth": "4"})
     assert short.facts == {"reason": "no answer", "ground_truth": "4", "cut": "at the length limit"}
 
@@ -193,7 +193,7 @@ def test_the_samples_of_programs_repeat_neither_the_program_nor_its_tests(tmp_pa
     config.write_text(config.read_text().replace("verifier: math", "verifier: code"))
     program = generated(answer="print(4)", ground_truth='{"tests_file": "t.json"}', correct=False, reason="ce")
     write_jsonl(root / "holdout" / "40.jsonl", [program])
-    (sample,) = sample_responses(identified(root))
+    (sample,) = sample_responses(Run.load(root))
     assert sample.facts == {"reason": "ce"}
 
 
@@ -201,11 +201,11 @@ def test_a_run_that_went_on_after_its_holdout_is_shown_where_it_is_now(tmp_path:
     root = write_run(Made(problems=2), tmp_path)
     rows = responses((1, 0, 0, 0, 0), 1.0, 0.0, 2, 4, 0, "validation")
     write_jsonl(root / "validation" / "60.jsonl", [as_verl_dumps(row | {"response": "later"}) for row in rows])
-    assert {sample.response for sample in sample_responses(identified(root))} == {"later"}
+    assert {sample.response for sample in sample_responses(Run.load(root))} == {"later"}
     (written,) = report_run_page(str(root), tmp_path / "out")
     shown = written.read_text(encoding="utf-8")
     assert "<small>validation, step 60</small>" in shown
-    assert "Categories at step 60, validation" in shown
+    assert re.search(r"Categories</h2>.*<td>step 60</td>", shown, re.DOTALL)
 
 
 def test_the_page_of_a_run_shows_both_distances_each_with_its_n_and_floor(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_the_page_of_a_run_shows_both_distances_each_with_its_n_and_floor(tmp_pa
         # 40 problems with 8 responses each; 4 prompts with 8 responses a training step.
         assert re.search(r"JSD, mean of prompts, nats</span>.*?floor 0\.0882 to 0\.\d+ at n=8;", shown)
         assert re.search(r"JSD, pooled, nats</span>.*?floor 0\.0016 to 0\.\d+ at n=320;", shown)
-        assert "<small>n=8</small>" in shown
+        assert "<small>n = 8</small>" in shown
         (plots,) = re.findall(r'id="plots">(.*?)</script>', shown)
         (jsd,) = [plot for plot in json.loads(plots) if plot["name"] == "jsd"]
         assert jsd["choices"][0]["labels"] == [first]
@@ -232,7 +232,7 @@ def test_an_alarm_is_told_with_its_category_its_steps_and_what_to_do(tmp_path: P
     shares = {"en": 0.76, "zh": 0.0, "es": 0.08, "hi": 0.08, "fr": 0.08}
     starved = {f"mad/share/{name}": share for name, share in shares.items()}
     cut = dict.fromkeys(starved, 0.2) | {"mad/truncated_rate": 0.5}
-    health = RunHealth(identified(root).settings, prompts=8, group_size=16)
+    health = RunHealth(Run.load(root).settings, prompts=8, group_size=16)
     # Raised when 8 steps have passed; cleared when the mean of the last 8 is above 0.05 / (2/3) = 0.075: with three
     # fed steps, 3 x 0.2 / 8, it equals it. The other alarm needs 8 steps of its own.
     health.resume({step: starved if step <= 12 else cut for step in range(1, 21)}, 21, root / "alarms.jsonl")

@@ -12,10 +12,10 @@ from made_runs import CATEGORIES, PEAK, UNIFORM, Made, responses, write_jsonl, w
 
 from madrl.cli import main
 from madrl.divergence import DIVERGENCES
-from madrl.report.cells import load_runs, run_roots
-from madrl.report.curves import study_curves
 from madrl.report.paper import compare, comparison_table
-from madrl.report.rows import Study, synthetic_rows, verdicts
+from madrl.report.rows import Study, comparisons, synthetic_rows
+from madrl.report.study import load_runs, run_roots
+from madrl.report.study_plots import METRICS, divergence_panels
 
 TARGETS = {"uniform": UNIFORM, "peak": PEAK}
 
@@ -44,18 +44,18 @@ def comparison(parent: Path, out: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-def test_no_policy_that_is_on_the_target_is_called_resolved_at_the_paper_s_number_of_responses(tmp_path: Path) -> None:
+def test_no_policy_that_is_on_the_target_is_called_off_it_at_the_paper_s_number_of_responses(tmp_path: Path) -> None:
     on_target(tmp_path / "runs", "synthetic_closed", 80, 32, alpha=0.0, group_size=32)
     on_target(tmp_path / "runs", "gsm8k", 200, 4)
     found = comparison(tmp_path / "runs", tmp_path / "out")
     jsds = [(section, verdict) for section, metric, verdict in found if metric == "jsd"]
     assert sorted({section for section, _ in jsds}) == ["table:closedset", "table:rl-grid", "table:rl-main"]
     assert len(jsds) == 3 * 8  # four rewards and two targets, in each of three tables
-    assert {verdict for _, verdict in jsds} == {"on target"}
-    assert not any("resolved" in verdict for *_, verdict in found)
+    assert {verdict for _, verdict in jsds} == {"within the floor"}
+    assert not any("off target" in verdict for *_, verdict in found)
 
 
-def test_no_policy_that_is_on_the_target_is_called_resolved_at_another_number_of_responses(tmp_path: Path) -> None:
+def test_no_policy_that_is_on_the_target_is_called_off_it_at_another_number_of_responses(tmp_path: Path) -> None:
     on_target(tmp_path / "runs", "synthetic_closed", 80, 4, alpha=0.0, group_size=8)
     on_target(tmp_path / "runs", "gsm8k", 60, 4)
     found = comparison(tmp_path / "runs", tmp_path / "out")
@@ -79,7 +79,12 @@ def verdict_of_ours(study: Study) -> str:
 
 
 @pytest.mark.parametrize(
-    ("miss", "verdict"), [(0.0, "on target"), (0.5, "resolved: closer"), (1.0, "resolved: further")]
+    ("miss", "verdict"),
+    [
+        (0.0, "within the floor"),
+        (0.5, "off target, closer than the paper's"),
+        (1.0, "off target, further than the paper's"),
+    ],
 )
 def test_a_policy_off_the_target_is_told_from_the_paper_s(tmp_path: Path, miss: float, verdict: str) -> None:
     # The paper's reverse KL is at 0.0504, uniform. Half of the way from START to uniform is at some 0.035, START at
@@ -99,8 +104,8 @@ def test_rewards_whose_runs_have_different_numbers_of_responses_compete_in_the_p
         write_run(run, tmp_path)
     rows = synthetic_rows(made_study(tmp_path, samples=32), "synthetic_closed", "uniform")
     assert {str(row.prompt_n) for row in rows} == {"4", "32"}
-    assert not any(verdict.best for verdict in verdicts(rows, per_prompt=True))
-    assert sum(verdict.best for verdict in verdicts(rows)) == 1
+    assert not any(one.best for one in comparisons(rows, per_prompt=True))
+    assert sum(one.best for one in comparisons(rows)) == 1
 
 
 def test_the_comparison_says_which_verifier_decided_correctness(tmp_path: Path) -> None:
@@ -120,13 +125,15 @@ def test_the_curves_of_synthetic_are_means_of_single_prompts_beside_the_floor_at
     for dump in (root / "validation").iterdir():
         rows = [json.loads(line) for line in dump.read_text().splitlines()]
         write_jsonl(dump, [row | {"category": CATEGORIES[i // 4]} for i, row in enumerate(rows)])
-    (curves,) = study_curves(Study(tuple(load_runs(run_roots([str(tmp_path)]))), ()))
-    mean = {curve.metric: curve.mean[-1] for curve in curves.curves}
+    study = Study(tuple(load_runs(run_roots([str(tmp_path)]))), ())
+    panels = dict(zip(METRICS, divergence_panels(study, "synthetic_closed", "uniform"), strict=True))
+    mean = {metric: panel.series[0].y[-1] for metric, panel in panels.items()}
     # L2: 1/2 [0.8^2 + 4 x 0.2^2] = 0.4. Reverse KL: log 5. Forward KL of single prompts would be infinite: pooled.
     expected = {"jsd": 0.4228, "l2": 0.4, "rkl": 1.6094, "fkl": 0.0}
     assert mean == pytest.approx(expected, abs=5e-5)
-    assert curves.floor.n == "4"
-    assert curves.floor.mean == pytest.approx(0.1823, abs=5e-5)
+    (floor,) = panels["jsd"].levels
+    assert floor.name == "floor at n=4: mean to p95"
+    assert floor.low == pytest.approx(0.1823, abs=5e-5)
 
 
 def test_the_synthetic_table_s_floors_stand_with_their_n(tmp_path: Path) -> None:

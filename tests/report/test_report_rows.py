@@ -11,21 +11,23 @@ from made_runs import CATEGORIES, Made, write_jsonl, write_run
 
 from madrl.divergence import jensen_shannon_value
 from madrl.errors import MadrlError
-from madrl.report.cells import DONE, FAILED, UNFINISHED, Run, evaluation, load_runs, run_roots
-from madrl.report.figures import bars_note
+from madrl.evaluation.dumps import DONE, FAILED, UNFINISHED
 from madrl.report.paper import comparison_table
 from madrl.report.rows import (
-    Row,
     Study,
+    TableRow,
     baseline_row,
+    comparisons,
     grid_rows,
     main_rows,
     pooled_floor,
     prompt_floor,
     synthetic_rows,
-    verdicts,
 )
-from madrl.report.tables import INCOMPLETE, MISSING, TIED, grid_table, main_table, missing_runs, study_tables
+from madrl.report.study import ScoredRun, load_runs, run_roots
+from madrl.report.study_plots import bars_note
+from madrl.report.table import INCOMPLETE, MISSING, TIED
+from madrl.report.tables import grid_table, main_table, missing_runs, study_tables
 
 UNIFORM = np.full(5, 0.2)
 
@@ -50,7 +52,7 @@ def study_of(parent: Path) -> Study:
     return Study(tuple(load_runs(run_roots([str(parent)]))), ())
 
 
-def row_of(rows: Sequence[Row], reward: str, weight: str = "") -> Row:
+def row_of(rows: Sequence[TableRow], reward: str, weight: str = "") -> TableRow:
     (found,) = [row for row in rows if (row.reward, row.weight) == (reward, weight)]
     return found
 
@@ -120,7 +122,7 @@ def test_a_failed_and_an_absent_run_leave_the_row_incomplete_and_out_of_every_co
         "gsm8k uniform rkl add90 seed 2: no run",
         "gsm8k uniform rkl add55 seed 2: failed, attempt 1 failed: see train.log",
     )
-    verdict = dict(zip([row.reward for row in rows], verdicts(rows), strict=True))
+    verdict = dict(zip([row.reward for row in rows], comparisons(rows), strict=True))
     assert rkl.jsd.value is not None
     assert rkl.jsd.value < (row_of(rows, "l2").jsd.value or 0)  # lower, and still not the best
     assert verdict["l2"].best
@@ -142,7 +144,7 @@ def test_a_grid_cell_with_a_missing_seed_says_how_many_it_has(tmp_path: Path) ->
     assert cell == (f"{jsd(SKEWED[1]):.4f}", "1/2", INCOMPLETE)
 
 
-def test_a_difference_below_the_floor_is_not_resolved(tmp_path: Path) -> None:
+def test_a_difference_below_the_floor_is_chance(tmp_path: Path) -> None:
     # 1000 responses: the floor's p95 is 0.0012. 204 to 199 has JSD 0.00001, 300 to 175 0.0073.
     for divergence, counts in (
         ("l2", (200,) * 5),
@@ -153,11 +155,11 @@ def test_a_difference_below_the_floor_is_not_resolved(tmp_path: Path) -> None:
         run_with(tmp_path, counts, divergence=divergence)
     study = study_of(tmp_path)
     rows = main_rows(study, "gsm8k", "uniform")
-    found = dict(zip([row.reward for row in rows], verdicts(rows), strict=True))
-    assert [found[name].resolved for name in ("l2", "fkl", "rkl")] == [None, False, True]
+    found = dict(zip([row.reward for row in rows], comparisons(rows), strict=True))
+    assert [found[name].differs for name in ("l2", "fkl", "rkl")] == [None, False, True]
     assert found["l2"].best
-    assert row_of(rows, "fkl").on_target is True
-    assert row_of(rows, "rkl").on_target is False
+    assert row_of(rows, "fkl").off_target is False
+    assert row_of(rows, "rkl").off_target is True
     cells = {line[0].text: line[1] for section in main_table(study, ["gsm8k"]).sections for line in section.rows}
     assert cells["fkl"].mark == TIED
 
@@ -236,7 +238,7 @@ def test_a_run_that_cannot_be_scored_says_why(tmp_path: Path, damage: Any, state
     write_run(Made(seed=1, problems=2), tmp_path)
     root = write_run(Made(seed=2, problems=2), tmp_path)
     damage(root)
-    runs: dict[int, Run] = {run.cell.seed: run for run in load_runs(run_roots([str(tmp_path)]))}
+    runs: dict[int, ScoredRun] = {run.key.seed: run for run in load_runs(run_roots([str(tmp_path)]))}
     assert runs[1].state == DONE
     assert runs[2].state == state
     assert reason in runs[2].reason
@@ -246,7 +248,7 @@ def test_a_run_that_cannot_be_scored_says_why(tmp_path: Path, damage: Any, state
 def test_a_run_without_a_holdout_is_not_scored_on_validation_where_others_have_one(tmp_path: Path) -> None:
     write_run(Made(seed=1, problems=2), tmp_path)
     write_run(Made(seed=2, problems=2, holdout=False), tmp_path)
-    states = {run.cell.seed: (run.state, run.reason) for run in load_runs(run_roots([str(tmp_path)]))}
+    states = {run.key.seed: (run.state, run.reason) for run in load_runs(run_roots([str(tmp_path)]))}
     assert states == {1: (DONE, ""), 2: (UNFINISHED, "no holdout dump")}
 
 
@@ -276,9 +278,9 @@ def test_a_path_without_a_run_is_named(tmp_path: Path) -> None:
 def test_an_evaluation_keeps_the_correct_responses_behind_a_rate_too_small_to_report(tmp_path: Path) -> None:
     write_run(Made(problems=2), tmp_path)
     (run,) = load_runs(run_roots([str(tmp_path)]))
-    found = evaluation(holdout((3, 0, 0, 0, 0), (2, 0, 0, 0, 0)), run.settings, 1, "holdout")
-    assert found.scores["by_category"]["en"]["pass@1"] is None
-    assert found.right["en"] == 2
+    found = run.evaluation(1, "holdout", holdout((3, 0, 0, 0, 0), (2, 0, 0, 0, 0)))
+    assert found["by_category"]["en"]["pass@1"] is None
+    assert found["by_category"]["en"]["correct"] == 2
 
 
 def test_a_run_that_lost_a_wanted_category_is_told_by_its_least_wanted_share(tmp_path: Path) -> None:
@@ -333,9 +335,9 @@ def test_a_file_of_responses_that_only_one_dataset_has_is_missing_in_the_other(t
     for dataset in ("gsm8k", "math"):
         write_run(Made(dataset=dataset, problems=2), tmp_path)
     study = study_of(tmp_path)
-    scores = study.runs[0].final
-    assert scores is not None
-    base = baseline_row("gsm8k", "uniform", "base", scores.scores, None)
+    final = study.runs[0].final
+    assert final is not None
+    base = baseline_row("base", "gsm8k", "uniform", final, study.runs[0].settings)
     gsm8k, math_ = main_table(study._replace(baselines=(base,)), study.datasets).sections
     assert gsm8k.rows[0][0].text == math_.rows[0][0].text == "base"
     assert gsm8k.rows[0][1].mark != MISSING

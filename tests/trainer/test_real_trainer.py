@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.evaluation.report import report_run
 from madrl.files import locked, read_jsonl
 from madrl.frequency import category_indices
 from madrl.miniature.model import build_model, build_tokenizer, save
 from madrl.records import read
+from madrl.report.evaluate import report_run
 from madrl.reward import score_group
 from madrl.run_folder import RunFolder
 from madrl.trainer.sft import Finetuning, finetune

@@ -10,18 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from omegaconf import OmegaConf
 
 from madrl.errors import MadrlError
-from madrl.evaluation.figures import evaluation_figure, training_figure
-from madrl.evaluation.score import before_and_after, evaluate_file, evaluate_run, run_settings
-from madrl.evaluation.tables import title
+from madrl.evaluation.dumps import Run, evaluate_file, evaluate_run
 from madrl.files import making, read_jsonl, replacing_all
 from madrl.records import STANDARD, source_of, writable
+from madrl.report.drawing import draw
+from madrl.report.evaluation_tables import evaluation_tables, first_and_last, title
+from madrl.report.run_plots import evaluation_panels, training_panels
+from madrl.report.table import Table
 from madrl.run_folder import RunFolder
 
 SUMMARY_FIELDS = (
-    *("step", "samples", "jsd", "jsd_interval", "floor", "floor_p95", "resolved", "per_prompt"),
+    *("step", "samples", "jsd", "jsd_interval", "floor", "floor_p95", "off_target", "per_prompt"),
     *("jsd_per_prompt", "off_support", "off_support_interval", "ungraded", "pass@1", "pass@1_interval", "by_category"),
 )
 
@@ -32,27 +33,32 @@ class Report(NamedTuple):
     evaluation: dict[str, Any]
     files: list[Path]
 
+    @property
+    def title(self) -> str:
+        return title(self.evaluation)
+
+    @property
+    def tables(self) -> list[Table]:
+        """The first and the last evaluation of each split; all are in metrics.json."""
+        found = self.evaluation
+        return evaluation_tables(first_and_last(found["evaluations"]), found["target"], found["epsilon"])
+
 
 def report_run(root: str, output: Path | None = None) -> Report:
     """Evaluate the run and write its files into ``output``, by default its own folder: all of them or none.
 
     Raises MadrlError when ``root`` holds no run, or one without dumps, and where a file cannot be written."""
-    run, out = RunFolder(root), RunFolder(output or root)
+    out = RunFolder(output or root)
     evaluation = evaluate_run(root)
-    summary = summarize(run, evaluation)
-    history = run.history()
-
-    def draw_training(path: Path) -> None:
-        config: Any = OmegaConf.load(run.config)
-        prompts, group = config.data.train_batch_size, config.actor_rollout_ref.rollout.n
-        training_figure(history, run_settings(run), int(prompts), int(group), title(evaluation), path)
-
+    run = Run.load(root)
+    history = run.folder.history()
     files: dict[Path, Callable[[Path], None]] = {
         out.evaluation: partial(_write_json, evaluation),
-        out.evaluation_figure: partial(evaluation_figure, evaluation),
+        out.evaluation_figure: partial(_draw_evaluation, evaluation),
     }
     if any("mad/jsd" in metrics for metrics in history.values()):
-        files[out.figure] = draw_training
+        files[out.figure] = lambda path: draw(training_panels(run, history), 2, {"png": path}, title(evaluation))
+    summary = summarize(run.folder, evaluation)
     if summary is not None:
         files[out.summary] = partial(_write_json, summary)
     return Report(evaluation, _written(files))
@@ -61,19 +67,18 @@ def report_run(root: str, output: Path | None = None) -> Report:
 def report_file(
     path: str, categories: Sequence[str], target: NDArray[np.float64], output: Path | None = None
 ) -> Report:
-    """Evaluate a file of responses (``score.evaluate_file``) and write FILE.metrics.json and FILE.evaluation.png,
+    """Evaluate a file of responses (``dumps.evaluate_file``) and write FILE.metrics.json and FILE.evaluation.png,
     without FILE's own ending, into ``output``, by default beside it: both or none.
 
     ``-`` is standard input, whose files are called stdin. Raises MadrlError for a bad line, where a file cannot be
     written, and for standard input without ``output``; OSError for a file that cannot be read."""
     if path == STANDARD and output is None:
         raise MadrlError("responses from standard input (-) have no place of their own: name a folder with -o")
-    source = source_of(path)
-    evaluation = evaluate_file(source, categories, target)
+    evaluation = evaluate_file(source_of(path), categories, target)
     place = (output or Path(path).parent) / ("stdin" if path == STANDARD else Path(path).name)
     files: dict[Path, Callable[[Path], None]] = {
         place.with_suffix(".metrics.json"): partial(_write_json, evaluation),
-        place.with_suffix(".evaluation.png"): partial(evaluation_figure, evaluation),
+        place.with_suffix(".evaluation.png"): partial(_draw_evaluation, evaluation),
     }
     return Report(evaluation, _written(files))
 
@@ -89,6 +94,11 @@ def _written(files: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
     return list(files)
 
 
+def _draw_evaluation(evaluation: Mapping[str, Any], path: Path) -> None:
+    panels = evaluation_panels(evaluation)
+    draw(panels, min(len(panels), 3), {"png": path}, title(evaluation))
+
+
 def _write_json(content: Mapping[str, Any], path: Path) -> None:
     path.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
@@ -97,19 +107,19 @@ def summarize(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any] |
     """``before`` and ``after`` of the run's first evaluated split, the seconds of each finished stage of the recipe
     (summed, when it was finished more than once) and ``reward_share``; None while there is only one evaluation."""
     split = evaluation["evaluations"][0]["split"]
-    if len({row["step"] for row in evaluation["evaluations"] if row["split"] == split}) < 2:
+    first, *last = [one for one in first_and_last(evaluation["evaluations"]) if one["split"] == split]
+    if not last:
         return None
     seconds: dict[str, float] = defaultdict(float)
     for stage in read_jsonl(run.stages) if run.stages.exists() else []:
         seconds[stage["stage"]] += stage["seconds"]
     steps = [m for m in run.history().values() if "mad/timing/grade_s" in m and "timing_s/step" in m]
-    first, last = before_and_after(evaluation, split)
     return {
         "run": evaluation["run"],
         "split": split,
         "target": evaluation["target"],
         "before": {field: first[field] for field in SUMMARY_FIELDS},
-        "after": {field: last[field] for field in SUMMARY_FIELDS},
+        "after": {field: last[0][field] for field in SUMMARY_FIELDS},
         "seconds": dict(seconds),
         "reward_share_of_step": reward_share(steps),
     }
@@ -118,7 +128,7 @@ def summarize(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any] |
 def reward_share(steps: Sequence[Mapping[str, float]]) -> dict[str, float] | None:
     """What the reward stage costs, as shares of the steps' time; None without timed steps.
 
-    ``grade_and_score``: the requests that judge and score a response, waiting for siblings left out (its mean over
+    ``grade_and_score``: the requests that grade and score a response, waiting for siblings left out (its mean over
     responses; it overlaps generation). ``tail``: from the last response's arrival to the last reward.
     """
     total = sum(step["timing_s/step"] for step in steps)

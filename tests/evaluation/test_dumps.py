@@ -2,24 +2,27 @@
 
 import io
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from omegaconf.errors import ConfigAttributeError
 from rich.console import Console
-from rich.table import Table
 
 from madrl.cli import main
 from madrl.errors import MadrlError
-from madrl.evaluation.report import report_run, reward_share
-from madrl.evaluation.score import evaluate_run
-from madrl.evaluation.tables import category_table, divergence_table, evaluation_table, per_prompt_table
+from madrl.evaluation.dumps import evaluate_run
+from madrl.report.evaluate import report_run, reward_share
+from madrl.report.evaluation_tables import evaluation_tables
+from madrl.report.table import console
 from madrl.run_folder import RunFolder
 
 CONFIG = """
+seed: 1
+trainer: {total_training_steps: 9}
 madrl:
+  task: synthetic_closed
+  profile: tiny
+  naming: null
   categories: [a, b, c]
   target: {a: 1, b: 1}
   classifier: choice
@@ -27,9 +30,6 @@ madrl:
   reward: {divergence: rkl, form: additive, alpha: 0.0, lambda_g: 1.0, epsilon: 0.001}
   max_ungraded_rate: 0.2
   launch_check: stop
-  task: mine
-  profile: tiny
-  naming: null
 data: {train_batch_size: 2}
 actor_rollout_ref: {rollout: {n: 4}}
 """
@@ -41,10 +41,13 @@ def sample(prompt: str, session: int, category: str | None, correct: float | Non
     return {**text, "category": category, "correct": correct, "split": split}
 
 
-def shown(table: Table) -> str:
-    console = Console(width=80, record=True, file=io.StringIO())
-    console.print(table)
-    return console.export_text()
+def shown(run: RunFolder, number: int) -> str:
+    """One of the tables of the run's evaluations, as a terminal of 80 columns has it."""
+    result = evaluate_run(run.root)
+    tables = evaluation_tables(result["evaluations"], result["target"], result["epsilon"])
+    terminal = Console(width=80, record=True, file=io.StringIO())
+    terminal.print(console(tables[number]))
+    return terminal.export_text()
 
 
 @pytest.fixture
@@ -111,7 +114,7 @@ def test_the_report_writes_metrics_and_a_summary_of_before_and_after(run: RunFol
     assert {
         "jsd_interval",
         "floor_p95",
-        "resolved",
+        "off_target",
         "jsd_per_prompt",
         "off_support_interval",
         "pass@1_interval",
@@ -139,11 +142,12 @@ def test_a_run_s_outputs_go_into_the_folder_that_is_named(run: RunFolder, tmp_pa
 @pytest.mark.parametrize("where", ["in the run", "elsewhere"])
 def test_an_evaluation_that_fails_half_way_leaves_nothing(run: RunFolder, tmp_path: Path, where: str) -> None:
     training_history(run)
-    # The numbers and the first figure can be made, the second figure has no batch size to draw a floor at.
-    run.config.write_text(CONFIG.replace("data: {train_batch_size: 2}", ""))
+    # The numbers and the first figure can be made, the second figure meets a share that is no number.
+    line = json.dumps({"step": 10, "data": {"mad/jsd": 0.1, "mad/off_support_rate": 0.1, "mad/share/a": "x"}}) + "\n"
+    run.attempt_metrics(2).write_text(line)
     before = {path.name for path in run.root.iterdir()}
     output = None if where == "in the run" else tmp_path / "made" / "out"
-    with pytest.raises(ConfigAttributeError):
+    with pytest.raises((TypeError, KeyError)):
         report_run(str(run.root), output)
     assert {path.name for path in run.root.iterdir()} == before
     assert not (tmp_path / "made").exists()
@@ -152,7 +156,7 @@ def test_an_evaluation_that_fails_half_way_leaves_nothing(run: RunFolder, tmp_pa
 def test_the_reward_stage_s_share_of_a_step_worked_by_hand() -> None:
     timed = {"mad/timing/grade_s": 0.1, "mad/timing/score_s": 0.1, "mad/timing/reward_tail_s": 0.3}
     steps = [timed | {"timing_s/step": 4.0}, timed | {"timing_s/step": 6.0}]
-    # judge and score: 2 x 0.2 of 10 seconds; tail: 2 x 0.3 of 10
+    # grade and score: 2 x 0.2 of 10 seconds; tail: 2 x 0.3 of 10
     share = reward_share(steps)
     assert share is not None
     assert share["grade_and_score"] == pytest.approx(0.04)
@@ -160,40 +164,39 @@ def test_the_reward_stage_s_share_of_a_step_worked_by_hand() -> None:
     assert reward_share([]) is None
 
 
-@pytest.mark.parametrize("table", [evaluation_table, per_prompt_table, divergence_table, category_table])
-def test_the_tables_fit_eighty_columns(run: RunFolder, table: Callable[[Mapping[str, Any]], Table]) -> None:
+@pytest.mark.parametrize("table", range(4))
+def test_the_tables_fit_eighty_columns(run: RunFolder, table: int) -> None:
     # As wide as they get: a long split, thousands of responses, every interval there.
     dumped = [sample(f"p{i}", k, "abc"[(i + k) % 3], float(k % 2), "train_probe") for i in range(300) for k in range(4)]
     (run.validation / "6000.jsonl").write_text("".join(json.dumps(s) + "\n" for s in dumped))
-    text = shown(table(evaluate_run(str(run.root))))
+    text = shown(run, table)
     assert "train_probe" in text
     assert "step 6000" in text
     assert "…" not in text
 
 
 def test_the_tables_show_what_was_measured(run: RunFolder) -> None:
-    result = evaluate_run(str(run.root))
-    before = next(line for line in shown(evaluation_table(result)).splitlines() if "0.3466" in line)
-    assert "resolved" in before
+    before = next(line for line in shown(run, 0).splitlines() if "0.3466" in line)
+    assert " off " in before  # target
     assert "0.500" in before  # pass@1
     # Before training one prompt has one of the two wanted categories, 0.2158, and one the unwanted c, log 2; after it
     # each has both, q in 2 of its 4.
-    lines = [line.strip() for line in shown(per_prompt_table(result)).splitlines()]
+    lines = [line.strip() for line in shown(run, 1).splitlines()]
     assert any(line.startswith("step 0       0.2158–0.6931") for line in lines)
-    assert {"n = 4", "n = 4 (2–4)"} <= set(lines)
+    assert any(line.startswith("n = 4 (2–4)") for line in lines)
     # Nothing of the wanted b: forward KL is infinite.
-    assert "∞" in shown(divergence_table(result))
+    assert "∞" in shown(run, 2)
     # a: target 1/2, share 1/2, 4 responses, too few for an accuracy
-    row = next(line.split() for line in shown(category_table(result)).splitlines() if line.startswith(" s "))
-    assert row == ["s", "a", "0.500", "0.500", "0.000–1.000", "4", "–", "4"]
+    row = next(line.split() for line in shown(run, 3).splitlines() if line.startswith(" s "))
+    assert row == ["s", "a", "0.500", "0.500", "0.000–1.000", "4", "—", "4"]
 
 
-def test_a_jsd_that_only_these_problems_resolve_is_marked(run: RunFolder) -> None:
+def test_a_jsd_that_is_off_target_for_these_problems_only_is_marked(run: RunFolder) -> None:
     # 13 of 20 problems always a, the others always b: see test_samples.
     dumped = [sample(f"p{i}", k, "a" if i < 13 else "b", 1.0) for i in range(20) for k in range(4)]
     (run.validation / "0.jsonl").unlink()
     (run.validation / "9.jsonl").write_text("".join(json.dumps(s) + "\n" for s in dumped))
-    text = shown(evaluation_table(evaluate_run(str(run.root))))
+    text = shown(run, 0)
     assert text.count("(*)") == 2  # beside the verdict and in the note
 
 

@@ -1,0 +1,217 @@
+"""The one reader of what a run leaves: which run it is, how it ended, what its responses score.
+
+It reads config.yaml, run.json and the dumps only, never a file that was itself computed from dumps. It reads a user's
+own file of responses in the same way.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from omegaconf import OmegaConf
+from omegaconf.errors import ConfigAttributeError, MissingMandatoryValue
+
+from madrl.errors import MadrlError
+from madrl.evaluation.samples import score_samples
+from madrl.records import Record, Source, check_groups, groups, read_graded
+from madrl.reward import RewardConfig
+from madrl.run_folder import RunFolder
+from madrl.settings import Settings
+from madrl.targets import TARGETS
+
+DONE, FAILED, UNFINISHED = "done", "failed", "unfinished"
+"""How a run ended, or that it did not."""
+
+Evaluation = dict[str, Any]
+"""One split of one dump: ``step``, ``split``, and the numbers of ``samples.score_samples``."""
+
+
+@dataclass(frozen=True, order=True)
+class RunKey:
+    """What tells a run from the others of a study. Two runs with one key are a retry, or a mistake."""
+
+    dataset: str
+    """The task's name."""
+    target: str
+    """A name in TARGETS, or the weights of the user's own."""
+    reward: str
+    """A key of DIVERGENCES; rlvr, gapo or entropy for the baselines, which have no divergence."""
+    weight: str
+    """gated; add90 for an additive form with 90 % of the weight on correctness; nothing for rlvr."""
+    seed: int
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.dataset, self.target, self.reward, self.weight, f"seed {self.seed}")))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run, finished or not."""
+
+    folder: RunFolder
+    key: RunKey
+    settings: Settings
+    profile: str
+    steps: int
+    """How many steps it was to train."""
+    prompts_per_step: int
+    group_size: int
+    state: str
+    """DONE, FAILED or UNFINISHED."""
+    reason: str
+    """Why it is not DONE."""
+
+    @classmethod
+    def load(cls, root: str | Path) -> "Run":
+        """The run in ``root``; its dumps are not read yet. Raises MadrlError when the folder holds no run, or a config
+        that lacks a key."""
+        folder = RunFolder(root)
+        config, settings = folder.resolved_config(), folder.settings()
+        attempts = json.loads(folder.facts.read_text(encoding="utf-8"))["attempts"] if folder.facts.exists() else []
+        state, reason = _ending(folder, attempts)
+        entropy = float(OmegaConf.select(config, "actor_rollout_ref.actor.entropy_coeff", default=0.0) or 0.0)
+        try:
+            return cls(
+                folder=folder,
+                key=RunKey(settings.task, target_name(settings), *_reward_names(settings, entropy), config.seed),
+                settings=settings,
+                profile=settings.profile,
+                steps=config.trainer.total_training_steps,
+                prompts_per_step=config.data.train_batch_size,
+                group_size=config.actor_rollout_ref.rollout.n,
+                state=state,
+                reason=reason,
+            )
+        except (ConfigAttributeError, MissingMandatoryValue) as error:
+            raise MadrlError(f"{folder.config} lacks {error.full_key}: it is not the config of a whole run") from error
+
+    @property
+    def name(self) -> str:
+        """The folder's name, also where the run was named as ``.``."""
+        return self.folder.root.resolve().name
+
+    def dumps(self, dumps: Path, strict: bool = False) -> Iterator[tuple[int, list[Record]]]:
+        """The step and the lines of each dump in a folder of the run, in order.
+
+        The last dump of a run that is not DONE may be half written, and is then left out unless ``strict``. Raises
+        MadrlError for any other that cannot be read."""
+        steps = self.folder.dump_steps(dumps)
+        for step in steps:
+            try:
+                yield step, self.records(dumps, step)
+            except MadrlError:
+                if strict or self.state == DONE or step != steps[-1]:
+                    raise
+
+    @property
+    def target(self) -> dict[str, float]:
+        """p* by category."""
+        return dict(zip(self.settings.categories, self.settings.target.tolist(), strict=True))
+
+    def records(self, dumps: Path, step: int) -> list[Record]:
+        """The lines of one dump. Raises MadrlError when it cannot be read."""
+        return read_graded(dumps / f"{step}.jsonl", self.settings.categories)
+
+    def evaluations(self, strict: bool = False) -> list[Evaluation]:
+        """Every split of every dump, validation before holdout; ``strict`` as in ``dumps``."""
+        return [
+            self.evaluation(step, split, samples)
+            for folder in (self.folder.validation, self.folder.holdout)
+            for step, records in self.dumps(folder, strict)
+            for split, samples in sorted(by_split(records, folder.name).items())
+        ]
+
+    def evaluation(self, step: int, split: str, samples: Sequence[Record]) -> Evaluation:
+        """The responses of one split of a dump, scored against the run's target."""
+        settings = self.settings
+        scores = score_samples(samples, settings.categories, settings.target, settings.reward.epsilon)
+        return {"step": step, "split": split, **scores}
+
+
+def target_name(settings: Settings) -> str:
+    """``uniform`` or ``peak`` where the target is one of TARGETS, its weights where it is not."""
+    k = len(settings.categories)
+    for name, target in TARGETS.items():
+        if not (name == "peak" and k < 3) and np.allclose(settings.target, target(k)):
+            return name
+    return " ".join(f"{c}:{p:.3g}" for c, p in zip(settings.categories, settings.target, strict=True))
+
+
+def _reward_names(settings: Settings, entropy: float) -> tuple[str, str]:
+    """The names of a reward and of its weight in the paper's grid."""
+    reward = settings.reward
+    additive = f"add{round(100 * reward.alpha):02d}"
+    if reward.form == "rlvr":
+        return ("entropy", f"{entropy:g}") if entropy else ("rlvr", "")
+    if reward.form == "gapo":
+        return "gapo", additive
+    return reward.divergence, "gated" if reward.form == "gated" else additive
+
+
+def _ending(folder: RunFolder, attempts: Sequence[dict[str, Any]]) -> tuple[str, str]:
+    """The state of a run with these attempts, and why it is not DONE."""
+    if not attempts:
+        return UNFINISHED, "not started"
+    match attempts[-1]["status"]:
+        case "finished":
+            return DONE, ""
+        case "failed":
+            return FAILED, f"attempt {len(attempts)} failed: see {folder.log.name}"
+    return UNFINISHED, f"attempt {len(attempts)} is running, or was killed"
+
+
+def evaluate_run(root: str | Path) -> dict[str, Any]:
+    """The scores of every validation and holdout dump of a run: what ``madrl evaluate`` writes as metrics.json.
+
+    Raises MadrlError when the folder holds no run, or the run has no dumps yet.
+    """
+    run = Run.load(root)
+    evaluations = run.evaluations(strict=True)
+    if not evaluations:
+        raise MadrlError(f"{root} has no validation dumps yet: run it with trainer.val_before_train or test_freq set")
+    settings = run.settings
+    return {
+        "run": run.name,
+        "divergence": settings.reward.divergence,
+        "form": settings.reward.form,
+        "target": run.target,
+        "epsilon": settings.reward.epsilon,
+        "evaluations": evaluations,
+    }
+
+
+def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.float64]) -> dict[str, Any]:
+    """The scores of a file of responses that belong to no run, in the form of ``evaluate_run``.
+
+    A line is one response (``madrl.records``) with at least ``group``, ``category`` and ``correct``. Lines that also
+    have a split are scored by split. Reverse KL takes the reward's default epsilon.
+
+    Raises MadrlError that names file and line for the first bad line, and for a file with no lines or whose groups are
+    named in another key; OSError for a file that cannot be read.
+    """
+    samples = read_graded(source, categories)
+    check_groups(groups(samples), source, one_each=True)
+    epsilon = RewardConfig().epsilon
+    name = source.stem if isinstance(source, Path) else str(source)
+    return {
+        "file": source.name if isinstance(source, Path) else name,
+        "target": dict(zip(categories, target.tolist(), strict=True)),
+        "epsilon": epsilon,
+        "evaluations": [
+            {"step": None, "split": split, **score_samples(of_split, categories, target, epsilon)}
+            for split, of_split in sorted(by_split(samples, name).items())
+        ],
+    }
+
+
+def by_split(records: Iterable[Record], otherwise: str) -> dict[str, list[Record]]:
+    """The records of each split; ``otherwise`` is the split of those that name none."""
+    splits: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        splits[str(record.get("split", otherwise))].append(record)
+    return splits

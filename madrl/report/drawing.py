@@ -1,0 +1,165 @@
+"""Panels as files, drawn by matplotlib."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from madrl.report.panels import Level, Panel, Series
+
+DPI = 110
+
+PALE = 0.4
+"""Opacity of bars that have runs missing behind them."""
+
+NOTE: dict[str, Any] = {"loc": "right", "fontsize": 8, "color": "0.35"}
+"""What is missing, at the other end of a panel's title."""
+
+
+def draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], title: str = "") -> None:
+    """Write one figure of all panels to each of ``paths``, by format: png or pdf.
+
+    With a ``title`` each panel has a legend of its own below it; without, one above them serves all."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rows = math.ceil(len(panels) / columns)
+    figure, grid = plt.subplots(
+        rows,
+        columns,
+        figsize=(columns * (5.5 if columns < 3 else 4.4 if title else 3.3), rows * (4.2 if title else 2.7) + 0.4),
+        squeeze=False,
+        layout="constrained",
+        sharey="row" if any(panel.categories for panel in panels) and not title else False,
+    )
+    shared: dict[str, Any] = {}
+    for number, axes in enumerate(grid.flat):
+        if number >= len(panels):
+            axes.set_axis_off()
+            continue
+        panel = panels[number]
+        _draw_panel(axes, panel)
+        # The title at the first panel of those in a row that share it, what is missing at the last.
+        names = [panel.labels[0] for panel in panels]
+        if number % columns == 0 or names[number] != names[number - 1]:
+            axes.set_title(names[number], loc="left", fontsize=10)
+        if (number + 1) % columns == 0 or names[number] not in names[number + 1 :]:
+            axes.set_title(panel.note, **NOTE)
+        handles = _legend_handles(axes, panel)
+        if title:
+            style = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 2 if columns < 3 else 1}
+            axes.legend(handles.values(), handles, frameon=False, fontsize=9, **style)
+        shared |= {name: handle for name, handle in handles.items() if name not in shared}
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
+    else:
+        figure.legend(shared.values(), shared, loc="outside upper center", ncols=len(shared), frameon=False, fontsize=9)
+    for form, path in paths.items():
+        # Without a date, the same runs give the same bytes.
+        figure.savefig(path, format=form, dpi=DPI, metadata={"CreationDate": None} if form == "pdf" else {})
+    plt.close(figure)
+
+
+def _legend_handles(axes: Any, panel: Panel) -> dict[str, Any]:
+    """One for each name, bars in full colour: what is pale in one panel is not in another."""
+    from matplotlib.patches import Patch
+
+    handles = {name: handle for handle, name in reversed(list(zip(*axes.get_legend_handles_labels(), strict=True)))}
+    bars = {series.name: Patch(color=series.color) for series in panel.series if series.kind == "bars"}
+    return bars | {name: handles[name] for name in reversed(handles) if name not in bars}
+
+
+def _draw_panel(axes: Any, panel: Panel) -> None:
+    places = {name: place for place, name in enumerate(panel.categories)}
+    bars = [series for series in panel.series if series.kind == "bars"]
+    width = 0.8 / max(len(bars), 1)
+    for series in panel.series:
+        offset = (bars.index(series) - (len(bars) - 1) / 2) * width if series in bars else 0.0
+        x = [places[at] + offset if isinstance(at, str) else at for at in series.x]
+        {"line": _draw_line, "points": _draw_points, "bars": _draw_bars}[series.kind](axes, series, x, width * 0.9)
+    for level in panel.levels:
+        _draw_level(axes, level)
+    if places:
+        axes.set_xticks(range(len(places)), places)
+    axes.set_xlabel(panel.x, fontsize=9)
+    axes.set_ylabel(panel.y, fontsize=9)
+    axes.tick_params(labelsize=8.5, labelleft=True)
+    axes.spines[["top", "right"]].set_visible(False)
+    if panel.log:
+        _log_scale(axes, panel)
+    else:
+        axes.set_ylim(0.0, panel.top)
+
+
+def _draw_line(axes: Any, series: Series, x: Sequence[float], width: float) -> None:
+    y = _numbers(series.y)
+    style = {"linestyle": ":" if series.weak else "-", "marker": "o" if series.markers else "", "markersize": 3}
+    axes.plot(x, y, color=series.color, linewidth=1.6, label=series.name, **style)
+    if series.low:
+        axes.fill_between(x, _numbers(series.low), _numbers(series.high), color=series.color, alpha=0.18, linewidth=0)
+    infinite = [at for at, value in zip(x, series.y, strict=True) if value is not None and math.isinf(value)]
+    if infinite:
+        edge = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+        axes.plot(infinite, [1.0] * len(infinite), "^", color=series.color, **edge)
+        # One entry of the legend for all, as the first to be drawn is in no colour of its own.
+        axes.plot([], [], "^", color="0.4", linestyle="none", label="infinite: a wanted category is missing")
+
+
+def _draw_points(axes: Any, series: Series, x: Sequence[float], width: float) -> None:
+    _draw_whiskers(axes, series, x)
+    axes.plot(x, _numbers(series.y), "o", color=series.color, markersize=6, label=series.name)
+    if series.notes:
+        axes.set_xlim(min(x) - 0.6, max(x) + 1.1)  # room for the last note
+    for at, value, note in zip(x, series.y, series.notes, strict=True):
+        where = {"xy": (at, 1e-3), "xycoords": axes.get_xaxis_transform()} if value is None else {"xy": (at, value)}
+        axes.annotate(note, **where, xytext=(9, 0), textcoords="offset points", fontsize=9, va="center")
+
+
+def _draw_bars(axes: Any, series: Series, x: Sequence[float], width: float) -> None:
+    alpha = PALE if series.weak else 1.0
+    axes.bar(x, [value or 0.0 for value in series.y], width, color=series.color, alpha=alpha, label=series.name)
+    _draw_whiskers(axes, series, x)
+    few = [at for at, value in zip(x, series.y, strict=True) if value is None]
+    if few and series.dots:
+        # Above the axis line, or they would be half hidden by it.
+        axes.plot(few, [0.0] * len(few), "o", color=series.color, markersize=4, clip_on=False, zorder=5)
+        axes.plot([], [], "o", color="0.4", markersize=4, linestyle="none", label=series.dots)
+
+
+def _draw_whiskers(axes: Any, series: Series, x: Sequence[float]) -> None:
+    if series.low:
+        axes.vlines(x, _numbers(series.low), _numbers(series.high), color="black", linewidth=1.0, zorder=2.5)
+
+
+def _draw_level(axes: Any, level: Level) -> None:
+    ends = None if level.place is None else [level.place - 0.45, level.place + 0.45]
+    dashes = {"color": level.color, "linewidth": 1.6, "linestyle": (0, (3, 1.5)), "label": level.name}
+    band = {"color": level.color, "alpha": 0.28, "linewidth": 0, "zorder": 0}
+    if level.low == level.high:
+        axes.plot(ends, [level.low] * 2, **dashes) if ends else axes.axhline(level.low, **dashes)
+    elif ends:
+        axes.fill_between(ends, level.low, level.high, label=level.name, **band)
+    else:
+        axes.axhspan(level.low, level.high, **band)
+        where = {"transform": axes.get_yaxis_transform(), "ha": "left", "va": "bottom"}
+        axes.text(0.02, level.low, level.name, fontsize=7.5, color="0.35", **where)
+
+
+def _log_scale(axes: Any, panel: Panel) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    heights = [value for series in panel.series for value in (*series.y, *series.high)]
+    heights += [end for level in panel.levels for end in (level.low, level.high)]
+    drawn = [value for value in heights if value is not None and math.isfinite(value) and value > 0]
+    axes.set_yscale("log")
+    axes.set_ylim(min(drawn, default=0.02) / 1.5, max(drawn, default=0.7) * 1.5)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _numbers(values: Sequence[float | None]) -> list[float]:
+    """The values with NaN, which matplotlib leaves out, for what is None or infinite."""
+    return [value if value is not None and math.isfinite(value) else math.nan for value in values]

@@ -1,0 +1,186 @@
+"""The runs that one report is of: found on disk, scored by their dumps, and told from each other by their keys."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from madrl.divergence import DIVERGENCES
+from madrl.errors import MadrlError
+from madrl.evaluation.dumps import DONE, FAILED, UNFINISHED, Evaluation, Run, RunKey, by_split
+from madrl.evaluation.metrics import divergence_values
+from madrl.frequency import category_counts, category_indices
+from madrl.records import Record, groups
+from madrl.tasks import TASKS
+
+TRAIN_POINTS = 10
+"""The train JSD of the synthetic table is the mean of this many last logged points (paper, table:closedset)."""
+
+COLLAPSED_SHARE = 0.02
+"""A wanted category below it has collapsed (paper, "Mode collapse across Categories")."""
+
+
+def dataset_label(dataset: str) -> str:
+    """The paper's name of a task, or the name of a task of the user's own."""
+    return TASKS[dataset].label if dataset in TASKS else dataset
+
+
+def is_synthetic(dataset: str) -> bool:
+    """Whether the paper tabulates this task as SYNTHETIC: choices without a task reward, whose divergences are means
+    over prompts."""
+    return dataset in TASKS and TASKS[dataset].is_synthetic
+
+
+def is_mean_of_prompts(dataset: str, metric: str) -> bool:
+    """Whether a curve of this metric over steps is a mean over prompts, as the task's table, and not of the pooled
+    shares. Forward KL never is: it is infinite as soon as a single prompt lacks a wanted category."""
+    return is_synthetic(dataset) and metric != "fkl"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One validation dump of a run: an entry of a curve over steps."""
+
+    step: int
+    n: int
+    """Responses behind the JSD: those to a prompt (the median) where it is a mean over prompts, and all that are
+    on-support where it is of the pooled shares."""
+    values: dict[str, float]
+    """By name of DIVERGENCES, means over prompts where ``is_mean_of_prompts``; inf where one is infinite."""
+    prompt_counts: tuple[int, ...]
+    """On-support responses to each prompt that has any."""
+
+
+@dataclass(frozen=True)
+class ScoredRun(Run):
+    """A run with what its dumps show."""
+
+    final: Evaluation | None = None
+    """Only a run that is DONE has it."""
+    curve: tuple[Point, ...] = ()
+    train_jsd: float | None = None
+    """Mean of the last TRAIN_POINTS logged ``mad/jsd_per_prompt``; None with fewer."""
+
+    @property
+    def least_wanted_share(self) -> float | None:
+        """The smallest share of a category that the target wants: below COLLAPSED_SHARE the run has lost it."""
+        if self.final is None:
+            return None
+        wanted = [n for n, p in zip(self.settings.categories, self.settings.target, strict=True) if p]
+        shares = [self.final["by_category"][name]["share"] for name in wanted]
+        return None if None in shares else min(shares)
+
+
+def run_roots(paths: Sequence[str]) -> list[Path]:
+    """The run folders among ``paths`` and below them. Raises MadrlError for a path that holds none."""
+    roots: dict[Path, Path] = {}
+    for path in map(Path, paths):
+        found = [path] if is_run(path) else sorted(_below(path))
+        if not found:
+            raise MadrlError(f"{path} holds no run: name run folders (with config.yaml), or a folder of them")
+        roots.update((root.resolve(), root) for root in found)
+    return list(roots.values())
+
+
+def is_run(path: Path) -> bool:
+    """Whether the folder is one training run's, and not a folder of runs, or what a warm start left."""
+    config = path / "config.yaml"
+    if not config.is_file():
+        return False
+    keys = {line.partition(":")[0] for line in config.read_text(encoding="utf-8").splitlines()}
+    return {"madrl", "trainer"} <= keys
+
+
+def _below(path: Path) -> Iterator[Path]:
+    """Run folders below ``path``; what lies inside of a run is not searched."""
+    if not path.is_dir():
+        return
+    for child in path.iterdir():
+        if child.is_dir() and not child.is_symlink():
+            if is_run(child):
+                yield child
+            else:
+                yield from _below(child)
+
+
+def load_runs(roots: Sequence[Path], advance: Callable[[int], None] = lambda count: None) -> list[ScoredRun]:
+    """Every run with its final evaluation, in the order of their keys. ``advance(1)`` is called after each.
+
+    The final evaluation is of the holdout dump. Where no run of a dataset has one (the tiny synthetic profile has no
+    such stage) it is of the last validation dump, for all of them alike.
+
+    Raises MadrlError for two runs of one key, and for a folder whose config cannot be read.
+    """
+    runs: dict[RunKey, Run] = {}
+    for run in map(Run.load, roots):
+        if run.key in runs:
+            raise MadrlError(f"{run.folder.root} and {runs[run.key].folder.root} are both {run.key}: name only one")
+        runs[run.key] = run
+    held_out = {key.dataset for key, run in runs.items() if run.folder.dump_steps(run.folder.holdout)}
+    scored = []
+    for key, run in sorted(runs.items()):
+        scored.append(_scored(run, key.dataset in held_out))
+        advance(1)
+    return scored
+
+
+def _scored(run: Run, held_out: bool) -> ScoredRun:
+    """The run with what its dumps show. A dump that cannot be read makes it a failed one, with the reason."""
+    scored = ScoredRun(**vars(run))
+    try:
+        last = [m["mad/jsd_per_prompt"] for m in run.folder.history().values() if "mad/jsd_per_prompt" in m]
+        last = last[-TRAIN_POINTS:]
+        # NaN where a step had nothing on-support.
+        train_jsd = float(np.mean(last)) if len(last) == TRAIN_POINTS and np.isfinite(last).all() else None
+        scored = replace(scored, curve=tuple(_curve(run)), train_jsd=train_jsd)
+        if run.state != DONE:
+            return scored
+        folder = run.folder.holdout if held_out else run.folder.validation
+        steps = run.folder.dump_steps(folder)
+        if not steps or steps[-1] != run.steps:
+            reason = (
+                f"last {folder.name} dump at step {steps[-1]} of {run.steps}" if steps else f"no {folder.name} dump"
+            )
+            return replace(scored, state=UNFINISHED, reason=reason)
+        split, samples = _one_split(run.records(folder, steps[-1]), folder.name)
+        return replace(scored, final=run.evaluation(steps[-1], split, samples))
+    except MadrlError as error:
+        return ScoredRun(**{**vars(run), "state": FAILED, "reason": str(error)})
+
+
+def _one_split(records: Sequence[Record], otherwise: str) -> tuple[str, list[Record]]:
+    """The split that a dump is read for, and its records: the first of holdout, validation, and any other."""
+    splits = by_split(records, otherwise)
+    chosen = next((name for name in ("holdout", "validation") if name in splits), min(splits))
+    return chosen, splits[chosen]
+
+
+def _curve(run: Run) -> Iterator[Point]:
+    """The validation dumps over the steps; those without an on-support response are left out."""
+    settings, dataset = run.settings, run.key.dataset
+    for step, records in run.dumps(run.folder.validation):
+        _, samples = _one_split(records, run.folder.validation.name)
+        problems = groups(samples)
+        counts = [
+            category_counts(category_indices([s["category"] for s in group], settings.categories), len(settings.target))
+            for group in problems
+        ]
+        some = [of_prompt for of_prompt in counts if of_prompt.sum()]
+        if not some:
+            continue
+        pooled, *of_prompts = (
+            divergence_values(settings.target, c / c.sum(), settings.reward.epsilon)
+            for c in (np.sum(some, axis=0), *(some if is_synthetic(dataset) else ()))
+        )
+        yield Point(
+            step,
+            int(np.median([len(group) for group in problems]) if of_prompts else np.sum(some)),
+            {
+                name: float(np.mean([values[name] for values in of_prompts]))
+                if is_mean_of_prompts(dataset, name)
+                else pooled[name]
+                for name in DIVERGENCES
+            },
+            tuple(int(c.sum()) for c in some),
+        )
