@@ -4,12 +4,12 @@ Responses are what a policy under optimisation writes: hostile text. Everything 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from madrl.evaluation.dumps import Run
-from madrl.records import last_turns
+from madrl.records import Record, last_turns
 from madrl.report.page import text
 from madrl.rollout import Verdict
 
@@ -39,7 +39,7 @@ def sample_responses(run: Run) -> Iterator[Sample]:
     names = ("reason",) if run.settings.verifier == "code" else ("reason", "answer", "ground_truth")
     rows = last_turns(last)
     for category in (*run.settings.categories, None):
-        by_verdict: dict[Verdict, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+        by_verdict: dict[Verdict, dict[str, Record]] = defaultdict(dict)
         for row in rows:
             if row.get("category") == category:
                 by_verdict[Verdict.of(row.get("correct"))].setdefault(str(row.get("prompt")), row)
