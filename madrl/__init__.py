@@ -26,44 +26,26 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = {
-    "divergence": ("DIVERGENCES",),
-    "errors": ("MadrlError",),
-    "evaluation.metrics": ("jsd_floor",),
-    "frequency": ("OFF_SUPPORT", "category_indices"),
-    "grading.classifiers": ("CLASSIFIERS",),
-    "grading.grader": ("Grader", "GraderSpec", "PluginError"),
-    "grading.verifiers": ("VERIFIERS",),
-    "group_reward": ("GroupReward",),
-    "reward": ("RewardConfig", "score_group"),
-    "rollout": ("Classification", "Grade", "GroupScore", "Rollout", "Verdict", "Verification"),
-    "targets": ("TARGETS", "resolve_target"),
+_NAMES = {
+    "divergence": "DIVERGENCES",
+    "errors": "MadrlError",
+    "evaluation.metrics": "jsd_floor",
+    "frequency": "OFF_SUPPORT category_indices",
+    "grading.classifiers": "CLASSIFIERS",
+    "grading.grader": "Grader GraderSpec PluginError",
+    "grading.verifiers": "VERIFIERS",
+    "group_reward": "GroupReward",
+    "reward": "RewardConfig score_group",
+    "rollout": "Classification Grade GroupScore Rollout Verdict Verification",
+    "targets": "TARGETS resolve_target",
 }
-_MODULE_OF = {name: f"madrl.{module}" for module, names in _MODULES.items() for name in names}
+_MODULE_OF = {name: f"madrl.{module}" for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
-    "CLASSIFIERS",
-    "DIVERGENCES",
-    "OFF_SUPPORT",
-    "TARGETS",
-    "VERIFIERS",
-    "Classification",
-    "Grade",
-    "Grader",
-    "GraderSpec",
-    "GroupReward",
-    "GroupScore",
-    "MadrlError",
-    "PluginError",
-    "RewardConfig",
-    "Rollout",
-    "Verdict",
-    "Verification",
-    "category_indices",
-    "jsd_floor",
-    "resolve_target",
-    "score_group",
-]
+    "CLASSIFIERS", "DIVERGENCES", "OFF_SUPPORT", "TARGETS", "VERIFIERS", "Classification", "Grade", "Grader",
+    "GraderSpec", "GroupReward", "GroupScore", "MadrlError", "PluginError", "RewardConfig", "Rollout", "Verdict",
+    "Verification", "category_indices", "jsd_floor", "resolve_target", "score_group",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

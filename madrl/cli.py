@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MAX_COUNTED_CATEGORIES = 1_000_000
-"""``floor --categories N`` makes as many names."""
+"""The most categories that ``floor --categories N`` makes names for."""
 
 OUR_PACKAGES = ("madrl", "sandbox", "data_prep")
 
@@ -39,7 +39,7 @@ class Command(NamedTuple):
     help: str
     add_options: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], None]
-    """Prints its result to stdout; raises MadrlError for what the user can mend."""
+    """Runs the command and prints its result to stdout. It raises MadrlError for what the user can mend."""
 
 
 def _rescore_options(parser: argparse.ArgumentParser) -> None:
@@ -120,7 +120,7 @@ def _print_graded(graded: "Graded", done: str, output: str) -> None:
 
 
 def _beside(output: str) -> TextIO:
-    """Where a command that writes responses to ``output`` says what it did."""
+    """The stream on which a command says what it did: not the one on which it writes its responses."""
     from madrl.records import STANDARD
 
     return sys.stderr if output == STANDARD else sys.stdout
@@ -451,7 +451,7 @@ def _install(args: argparse.Namespace) -> None:
 
 @contextmanager
 def _only_our_stdout() -> Iterator[None]:
-    """What the libraries say meanwhile goes to stderr, whether they print it from Python or from below."""
+    """Send what libraries print in the block to stderr, whether they print it from Python or from C."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
@@ -518,7 +518,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _let_go_of_stdout() -> None:
-    """The interpreter flushes stdout once more on its way out: where that fails, give it a place where it succeeds."""
+    """Give stdout a place to write to where it has lost its own: the interpreter flushes it once more at its end."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -541,7 +541,7 @@ def _dispatch(argv: list[str]) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports a usage error as every other error is reported."""
+    """A parser that reports a usage error in the way of every other error."""
 
     def error(self, message: str) -> NoReturn:
         raise MadrlError(f"{message} (see {self.prog} --help)")
@@ -563,7 +563,7 @@ def _add_target_option(parser: argparse.ArgumentParser) -> None:
 
 
 def _target_spec(text: str) -> str | dict[str, float]:
-    """``--target`` as ``resolve_target`` takes it: the name of a target, or {category: weight} parsed from JSON."""
+    """The value of ``--target`` for ``resolve_target``: a target's name, or {category: weight} parsed from JSON."""
     if not text.lstrip().startswith("{"):
         return text
     return _json_object(text, "target", '{"english": 3, "hindi": 1}')
@@ -586,7 +586,7 @@ def _category_names(text: str) -> tuple[str, ...]:
 
 
 def _counted_category_names(text: str) -> tuple[str, ...]:
-    """``--categories`` of ``floor``: a count N stands for the names 1..N."""
+    """The names in the value of ``floor --categories``, where a count N stands for the names 1..N."""
     try:
         count = int(text)
     except ValueError:

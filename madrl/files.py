@@ -140,22 +140,28 @@ def check_same(
 
     The message consists of ``holds``, the first key that differs with both of its values, and ``remedy``.
     """
-    before, now = _leaves(old), _leaves(new)
+    before, now = ({key: leaf for key, leaf in leaves(node).items() if leaf != {}} for node in (old, new))
     for key in sorted({*before, *now} - {*may_change}):
         if before.get(key) != now.get(key):
             raise MadrlError(f"{holds} {key}={before.get(key)!r}, not {now.get(key)!r}: {remedy}")
 
 
-def _leaves(node: Any, path: str = "") -> dict[str, Any]:
+def leaves(node: Any, path: str = "") -> dict[str, Any]:
+    """Dotted key -> value of each leaf of a nested config. An empty node is a leaf."""
     if not isinstance(node, Mapping) or not node:
         return {path: node}
-    return {name: leaf for key in node for name, leaf in _leaves(node[key], f"{path}.{key}".lstrip(".")).items()}
+    return {name: leaf for key in node for name, leaf in leaves(node[key], f"{path}.{key}".lstrip(".")).items()}
 
 
 def sha256_of(path: str | Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write ``content`` to a JSON file, whole or not at all."""
+    write_text(path, json.dumps(content, indent=2) + "\n")
 
 
 def parsed(line: bytes) -> dict[str, Any]:

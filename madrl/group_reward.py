@@ -67,7 +67,7 @@ class GroupReward:
         return self.of_grades(await asyncio.gather(*map(self.grade, rollouts)))
 
     def score(self, rollouts: Iterable[Rollout]) -> GroupScore:
-        """The same for callers that are not async, from any thread, also inside a running event loop."""
+        """The group's rewards for a caller that is not async, from any thread, also inside a running event loop."""
         return shared_loop().start(self(rollouts)).result()
 
     async def grade(self, rollout: Rollout) -> Grade:

@@ -37,6 +37,32 @@ NOT_OVERRIDES = {
 }
 """Config keys that a recipe sets itself, in places that have to agree; and what to do in place of an override."""
 
+NOT_DECIDING = (
+    "ray_kwargs",
+    "madrl.launch_check",
+    "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
+    "trainer.logger",
+    "trainer.project_name",
+    "trainer.experiment_name",
+    "trainer.save_freq",
+    "trainer.max_actor_ckpt_to_keep",
+)
+"""Config keys that change nothing about what a run measures."""
+
+CELL_KEYS = (
+    "task",
+    "profile",
+    "seed",
+    "madrl.target",
+    "madrl.reward.divergence",
+    "madrl.reward.form",
+    "madrl.reward.alpha",
+    "paths.run",
+    "paths.data",
+    "trainer.experiment_name",
+)
+"""Config keys in which the runs of a grid differ by design: their values are in the names of the runs."""
+
 GPUS_KEY = "trainer.n_gpus_per_node"
 """The config key of the GPUs that a run takes of each node, in veRL's trainer and in its SFT trainer."""
 

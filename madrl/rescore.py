@@ -12,21 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.frequency import category_indices
-from madrl.records import (
-    check_groups,
-    destination_of,
-    groups,
-    line_of,
-    read_graded,
-    session_of,
-    source_of,
-    write,
-)
+from madrl.records import check_groups, destination_of, groups, line_of, read_graded, session_of, source_of, write
 from madrl.reward import RewardConfig, score_group
 
 
 class Rescored(NamedTuple):
-    """How much ``rescore_file`` wrote."""
+    """The amount that ``rescore_file`` wrote."""
 
     responses: int
     groups: int
@@ -43,10 +34,10 @@ def rescore_file(
     ``-`` is standard input, and standard output.
 
     A line is one response (``madrl.records``) with at least ``group``, ``category`` and ``correct``; the lines of a
-    group may stand anywhere in the file. Of a session with several turns the last is scored, and all earn what it
-    earns, as in training. Other keys are kept, an older ``divergence_reward`` and ``reward`` replaced, blank lines
-    dropped, sessions and turns without a number numbered. The output appears complete or not at all, and may be the
-    input itself. The whole file is held in memory.
+    group may stand anywhere in the file. When a session has several turns, the last one is scored and all of them earn
+    what it earns, as in training. Other keys are kept, an older ``divergence_reward`` and ``reward`` replaced, blank
+    lines dropped, sessions and turns without a number numbered. The output appears complete or not at all, and may be
+    the input itself. The whole file is held in memory.
 
     Args:
         categories: the declared categories, in the order of ``target``.
@@ -63,12 +54,8 @@ def rescore_file(
     check_groups(found, source)
     earned = {}
     for group in found:
-        score = score_group(
-            category_indices([record["category"] for record in group], categories),
-            [record["correct"] for record in group],
-            target,
-            config,
-        )
+        indices = category_indices([record["category"] for record in group], categories)
+        score = score_group(indices, [record["correct"] for record in group], target, config)
         for record, divergence_reward, reward in zip(group, score.divergence_reward, score.reward, strict=True):
             earned[session_of(record)] = {"divergence_reward": float(divergence_reward), "reward": float(reward)}
     write(destination, (line_of(record | earned[session_of(record)]) for record in records))

@@ -1,4 +1,4 @@
-"""The records that the rest of the package passes on: what was asked, what came back, what it earned.
+"""The records that the rest of the package passes on: a response, its grade, and what its group earned.
 
 A response's correctness is a number in [0, 1], or None when it is ungraded, from the verifier to the reports.
 """
@@ -66,7 +66,7 @@ class Verification(NamedTuple):
     """What a verifier says of one response, with the answer it took from it and why it decided so."""
 
     correctness: float | None
-    """In [0, 1]: 1 is correct, 0 incorrect, and what lies between counts in part. None: ungraded."""
+    """A number in [0, 1]: 1 is correct, 0 incorrect, and what lies between counts in part. None is ungraded."""
     answer: str | None = None
     reason: str = ""
     extra: Mapping[str, Any] = {}
@@ -83,13 +83,13 @@ class Grade(NamedTuple):
 
     category: str | None
     correctness: float | None
-    """In [0, 1]; None: ungraded."""
+    """A number in [0, 1]; None is ungraded."""
     answer: str | None = None
     reason: str = ""
     extra: Mapping[str, Any] = {}
-    """What else the verifier found."""
+    """Everything else that the verifier found, in JSON types."""
     queued: int = 0
-    """Responses, this one included, that its reward worker was grading when it came."""
+    """The number of responses, this one included, that its grader had in progress when it came."""
 
     @property
     def verdict(self) -> Verdict:
@@ -102,9 +102,9 @@ class GroupScore:
     """What one group of G responses to one prompt earned. Arrays are of shape (G,) unless said otherwise."""
 
     reward: NDArray[np.float64]
-    """What GRPO sees."""
+    """The rewards that GRPO sees."""
     correctness: NDArray[np.float64]
-    """In [0, 1]; the group's mean correctness where the response is ungraded."""
+    """Numbers in [0, 1]; the group's mean correctness where the response is ungraded."""
     divergence_reward: NDArray[np.float64]
     """The distributional term of paper Table 1, at the response's own category."""
     frequency: NDArray[np.float64]

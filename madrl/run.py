@@ -41,14 +41,11 @@ from typing import NamedTuple
 
 import yaml
 
-import madrl
 from madrl.errors import MadrlError
 from madrl.files import waited_for
 from madrl.process import PATIENCE_S, end_with_parent, told_to_stop
 from madrl.recipe import WARM_START, Recipe, base_model
 from madrl.run_folder import RunFolder
-
-CHECKOUT = Path(madrl.__file__).parents[1]
 
 SANDBOX_START_S = 900.0
 """How long a sandbox may take to prove its toolchains on a busy machine."""

@@ -28,22 +28,25 @@ from madrl.files import JsonLinesTail
 if TYPE_CHECKING:
     from madrl.settings import Settings
 
-NOT_DECIDING = (
-    "ray_kwargs",
-    "madrl.launch_check",
-    "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
-    "trainer.logger",
-    "trainer.project_name",
-    "trainer.experiment_name",
-    "trainer.save_freq",
-    "trainer.max_actor_ckpt_to_keep",
-)
-"""Keys of config.yaml that change nothing about what a run measures."""
-
 
 def last_step(path: Path) -> int:
     """The highest step in a metrics file, 0 when it has none."""
     return max((int(record["step"]) for record in JsonLinesTail(path).new()), default=0)
+
+
+def last_checkpoint(checkpoints: Path) -> int:
+    """The step of the newest complete checkpoint of a veRL trainer, 0 when there is none.
+
+    Raises MadrlError when the file in which veRL keeps it is damaged, which veRL does not write atomically.
+    """
+    tracker = checkpoints / "latest_checkpointed_iteration.txt"
+    if not tracker.exists():
+        return 0
+    try:
+        return int(tracker.read_text())
+    except ValueError:
+        found = sorted(path.name for path in checkpoints.glob("global_step_*"))
+        raise MadrlError(f"{tracker} is damaged: write the number of the newest of {found} into it") from None
 
 
 class RunFolder:
@@ -91,17 +94,8 @@ class RunFolder:
         return self.metrics / f"attempt-{attempt}.jsonl"
 
     def checkpoint_step(self) -> int:
-        """The step of the newest complete checkpoint, 0 when there is none.
-
-        Raises MadrlError when veRL's tracker file is damaged (it does not write it atomically)."""
-        marker = self.checkpoints / "latest_checkpointed_iteration.txt"
-        if not marker.exists():
-            return 0
-        try:
-            return int(marker.read_text())
-        except ValueError:
-            found = sorted(path.name for path in self.checkpoints.glob("global_step_*"))
-            raise MadrlError(f"{marker} is damaged: write the number of the newest of {found} into it") from None
+        """The step of the newest complete checkpoint, as ``last_checkpoint``."""
+        return last_checkpoint(self.checkpoints)
 
     def model(self, step: int) -> Path:
         """The Hugging Face model in the checkpoint of ``step``."""

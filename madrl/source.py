@@ -18,11 +18,11 @@ INSTALLED = ("site-packages", "dist-packages")
 """Folders in which a package's neighbours are not its own."""
 
 Locate = Callable[[str], Path | None]
-"""From a module's name to its file; None for one that is not followed."""
+"""A function from a module's name to its file, or to None for a module that is not followed."""
 
 
 def ours(module: str) -> Path | None:
-    """The file of a module of ours. The root package itself holds only the version, which each release changes."""
+    """The file of a module of ours. The root package is left out: it holds the version, which each release changes."""
     return _file_below(PACKAGE.parent, module) if module.startswith("madrl.") else None
 
 

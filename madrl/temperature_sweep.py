@@ -10,7 +10,7 @@ TEMPERATURES="0.6 0.8 1.0 1.2 1.4"   1.0 is the temperature of training and of e
 SAMPLES=N                            responses to each problem; unset: as many as a run's holdout takes
 OUT=DIR                              gets temperature_T.jsonl and temperature_T.metrics.json for each T; unset:
                                      RUN/temperatures, or outputs/temperatures/TASK
-TASK, PROFILE=gpu|tiny, DATA=DIR     of a MODEL: the task, the sizes, and where data_prep wrote the task
+TASK, PROFILE=gpu|tiny, DATA=DIR     for a MODEL: the task, the sizes, and where data_prep wrote the task
 SANDBOX_URL=URLS                     judges programs; unset: a sandbox is started and stopped with the command
 """
 
@@ -26,6 +26,7 @@ from madrl.grading.verifiers import COMPUTE_SCORE
 from madrl.recipe import Recipe
 from madrl.run import Stage, madrl_command, resolved_config, run_stages
 from madrl.run_folder import RunFolder
+from madrl.tasks import make_importable
 
 TEMPERATURES = "0.6 0.8 1.0 1.2 1.4"
 
@@ -44,16 +45,18 @@ def sweep(source: str, variables: Mapping[str, str]) -> None:
         settings = OmegaConf.load(run.config)
         config: Any = OmegaConf.to_container(settings)
         model = str(trained_model(run, settings))
+        if config["paths"].get("task"):
+            make_importable(Path(config["paths"]["task"]).parent)
         folder = Path(variables.get("OUT") or run.root / "temperatures")
     else:
         if not variables.get("TASK"):
-            raise MadrlError(f"{source} is no run folder, and a model needs TASK=gsm8k, math, code_contests, ...")
+            raise MadrlError(f"{source} is no run folder, and a model needs TASK=NAME|FILE.yaml")
         profile = variables.get("PROFILE") or "gpu"
         recipe = Recipe(variables["TASK"], "uniform", "rkl", profile, model=source, name="temperature_sweep")
         config = yaml.safe_load(resolved_config(recipe))
         config["paths"]["data"] = variables.get("DATA") or config["paths"]["data"]
         model = source
-        folder = Path(variables.get("OUT") or f"outputs/temperatures/{recipe.task}")
+        folder = Path(variables.get("OUT") or f"outputs/temperatures/{recipe.record.name}")
     if config["madrl"]["verifier"] == COMPUTE_SCORE:
         raise MadrlError(
             f"{source} was trained with madrl.verifier={COMPUTE_SCORE}, whose function only its own run has: a sweep "

@@ -37,6 +37,9 @@ def _core_only(config: pytest.Config) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples are drawn. Raises UsageError when a file of the core is not there any more."""
+    if gone := [str(file) for file in CORE if not file.exists()]:
+        raise pytest.UsageError(f"tests/conftest.py lists files that do not exist: {', '.join(gone)}")
     settings.load_profile("core" if _core_only(config) else "madrl")
 
 

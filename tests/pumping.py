@@ -15,15 +15,15 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 MANY = 100
-"""A repetition with a lower bound than this on its number is none."""
+"""A repetition that may occur fewer times than this is not tried: it cannot be slow."""
 ALPHABET = " \t\na0_.,:;=<>(){}[]\"'`*#-+/\\$%&|^~!?@Aé是न"
 REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)
 ENDS = ("", "\0")
 
 CPU_S = 10
-"""What a reader may take for one text: in linear time it takes some milliseconds, in quadratic time minutes."""
+"""CPU seconds that a reader may take for one text. In linear time it takes milliseconds, in quadratic time minutes."""
 ALL_CPU_S = 600
-"""What it may take for all."""
+"""CPU seconds that a reader may take for all texts."""
 
 
 class Attack(NamedTuple):
@@ -34,12 +34,12 @@ class Attack(NamedTuple):
     tail: str
 
     def text(self, length: int) -> str:
-        """Of about so many characters."""
+        """The text with about ``length`` characters."""
         return self.head + self.pump * (length // len(self.pump)) + self.tail
 
 
 def attacks(pattern: re.Pattern[Any]) -> set[Attack]:
-    """Those that the pattern's repetitions suggest."""
+    """The texts that the pattern's repetitions suggest."""
     found = set()
     for head, pump in _pumps(list(_parser.parse(pattern.pattern, pattern.flags)), "", pattern.flags):
         for end in ENDS:
@@ -72,7 +72,7 @@ def read_all(read: Callable[[str], object], texts: Iterable[Attack], length: int
 
 
 def _pumps(nodes: list[Any], head: str, flags: int) -> Iterator[tuple[str, str]]:
-    """(what leads there, what is repeated) of every repetition in a sequence."""
+    """For every repetition in a sequence: a text that leads there, and a text that is repeated."""
     for op, argument in nodes:
         if op in REPEATS:
             _, most, body = argument
@@ -92,7 +92,7 @@ def _pumps(nodes: list[Any], head: str, flags: int) -> Iterator[tuple[str, str]]
 
 
 def _examples(nodes: list[Any], flags: int) -> Iterator[str]:
-    """A few texts that a sequence matches, short ones."""
+    """A few short texts that a sequence matches."""
     parts = [list(dict.fromkeys(_examples_of(op, argument, flags)))[:6] for op, argument in nodes]
     if not parts:
         yield ""

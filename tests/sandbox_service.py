@@ -35,12 +35,12 @@ UNPRIVILEGED = 61000 + os.getpid() % 3000
 """A user and group id that no account has, and that two runs of the tests at once do not share."""
 SLOTS = 2
 START_S, STOP_S, SETTLE_S = 180, 180, 60
-"""Seconds to wait for /health (a first start builds caches), for an exit after SIGTERM, and for the dust to settle."""
+"""Seconds to wait for /health (a first start builds caches), for an exit after SIGTERM, and until all is quiet."""
 ANSWER_S = 300
 """Seconds that a request may take."""
 TRIES = 5
 OVERLOADED = "the machine is overloaded"
-"""How the message of an IE begins that says nothing about the service."""
+"""The beginning of an IE's message that says nothing about the service."""
 FD_TOLERANCE = 4
 COMPILED = re.compile(r"/[0-9a-f]{32}$")
 """The folder of a compiled program, which the service keeps."""
@@ -81,7 +81,7 @@ class Traces:
     fds: int
 
     def beyond(self, allowed: "Traces") -> dict[str, Any]:
-        """What is here and not in ``allowed``, by kind; empty when there is nothing."""
+        """Kind -> what is here and not in ``allowed``. Empty when there is nothing."""
         extra: dict[str, Any] = {}
         for kind in ("processes", "cgroups", "files", "mounts"):
             if more := getattr(self, kind) - getattr(allowed, kind):
@@ -91,7 +91,7 @@ class Traces:
         return extra
 
     def __or__(self, other: "Traces") -> "Traces":
-        """The larger of the two, count by count."""
+        """A snapshot with the larger count of the two for each thing."""
         return Traces(
             self.processes | other.processes,
             self.cgroups | other.cgroups,
@@ -115,9 +115,9 @@ class Service:
         self.url = f"http://127.0.0.1:{self.port}"
         limits = httpx.Limits(max_keepalive_connections=0)  # both ends would close an idle one at the same time
         self.client = httpx.Client(base_url=self.url, timeout=ANSWER_S, limits=limits, trust_env=False)
-        """Kept: making one costs more than most requests."""
+        """An HTTP client that is kept: making one costs more than most requests."""
         self.run_folder = Path()
-        """Of the running service: where it keeps compiled programs."""
+        """The folder in which the running service keeps compiled programs."""
         self.process: subprocess.Popen[bytes] | None = None
         self.idle: Traces | None = None
         for folder in (self.state, base / "tmp", base / "home"):
@@ -126,7 +126,7 @@ class Service:
 
     @property
     def pid(self) -> int:
-        """Of the service itself."""
+        """The process number of the service itself."""
         assert self.process is not None, "the service is not running"
         return self.process.pid
 
@@ -166,14 +166,14 @@ class Service:
         self.run_folder = Path(self.get("/health").json()["run_folder"])
 
     def healthy(self) -> bool:
-        """GET /health answers 200."""
+        """Whether GET /health answers 200."""
         try:
             return self.get("/health").status_code == 200
         except httpx.TransportError:
             return False
 
     def stop(self) -> int:
-        """SIGTERM, and its exit status."""
+        """Send SIGTERM, and return the exit status."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         try:
@@ -183,13 +183,13 @@ class Service:
             pytest.fail(f"the service did not stop in {STOP_S} s after SIGTERM:\n{self.tail()}")
 
     def kill(self) -> None:
-        """SIGKILL to the service alone."""
+        """Send SIGKILL to the service alone."""
         if self.process:
             self.process.kill()
             self.process.wait(STOP_S)
 
     def kill_if_running(self) -> None:
-        """At the end of a test that has not stopped it."""
+        """Stop the service at the end of a test that has not stopped it."""
         if self.process is not None and self.process.poll() is None:
             self.kill()
 
@@ -230,16 +230,16 @@ class Service:
         raise AssertionError("unreachable")
 
     def held(self) -> str:
-        """A Python program that prints ``done`` when it is let go; another each time, so that each is compiled."""
+        """A Python program that prints ``done`` when it is let go. Each is different, so that each is compiled."""
         return f"{HELD}# {os.urandom(8).hex()}"
 
     def holds(self) -> int:
-        """How many of those run."""
+        """How many of the held programs run."""
         return self.count("held")
 
     @contextlib.contextmanager
     def letting_go(self, once: Callable[[], bool] = lambda: True) -> Iterator[None]:
-        """Let them go during the block, as soon as ``once`` has held; those too that are compiled later."""
+        """Let the held programs go during the block, as soon as ``once`` has held, and those compiled later."""
         over = threading.Event()
 
         def work() -> None:
@@ -260,7 +260,7 @@ class Service:
             thread.join()
 
     def count(self, name: str) -> int:
-        """How many of its processes have this name."""
+        """How many of the service's processes have this name."""
         count = 0
         for process in self.processes():
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -268,7 +268,7 @@ class Service:
         return count
 
     def judges_correctly(self, language: str) -> None:
-        """Every slot accepts a right answer."""
+        """Check that every slot accepts a right answer."""
         fields: dict[str, Any] = {
             "language": language,
             "code": WARM_UP[language],
@@ -311,7 +311,7 @@ class Service:
         return False
 
     def traces(self) -> Traces:
-        """What it holds now."""
+        """What the service holds now."""
         processes: Counter[str] = Counter()
         pids = set()
         for process in self.processes():
@@ -327,7 +327,7 @@ class Service:
         return Traces(processes, +cgroups, self._files(), Counter(_mounts()), psutil.Process(self.pid).num_fds())
 
     def _files(self) -> Counter[str]:
-        """By folder: its own, but for compiled programs, and in the world-writable ones what belongs to no account."""
+        """Folder -> files: the service's own but for compiled programs, ownerless ones in world-writable folders."""
         files: Counter[str] = Counter()
         for folder, _, names in os.walk(self.base):
             if not COMPILED.search(folder):
@@ -343,13 +343,13 @@ class Service:
 
     @contextlib.contextmanager
     def leaves_nothing_behind(self) -> Iterator[None]:
-        """What the service holds after the block is what it held before, and it still judges."""
+        """Check that the service holds the same after the block as before it, and still judges."""
         before = self.traces()
         allowed = before | self.idle if self.idle else before
         yield
         deadline = time.monotonic() + SETTLE_S
         while True:
-            is_last = time.monotonic() > deadline  # before the look, or it would be of another time
+            is_last = time.monotonic() > deadline  # asked before the look, or the deadline could pass between the two
             if not (extra := self.traces().beyond(allowed)):
                 break
             if is_last:
@@ -363,17 +363,17 @@ def _is_dead(process: psutil.Process) -> bool:
 
 
 def _mounts() -> list[str]:
-    """Without the numbers that identify a mount."""
+    """The line of a mount without the numbers that identify it."""
     return [" ".join(line.split()[3:]) for line in Path("/proc/self/mountinfo").read_text().splitlines()]
 
 
 def _as_user(uid: int) -> dict[str, Any]:
-    """Popen's arguments; none when it is this user anyway."""
+    """The arguments of Popen that choose the user. There are none when it is this user."""
     return {} if uid == os.getuid() else {"user": uid, "group": uid, "extra_groups": []}
 
 
 def _runner(name: str, base: Path) -> Runner:
-    """Skips, with the reason, when the service cannot be run that way here."""
+    """Skip the test, with the reason, when the service cannot be run that way here."""
     site_packages = sysconfig.get_path("purelib")
     if name == "root" or os.getuid() != 0:
         if name == "root" and os.getuid() != 0:

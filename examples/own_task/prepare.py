@@ -7,7 +7,11 @@ from greeting import GREETINGS
 
 from madrl.schema import make_row, write_parquet
 
-NAMES = ("Anna", "Ben", "Carla", "David", "Emma", "Felix", "Gina", "Hugo")
+NAMES = (
+    "Anna", "Ben", "Carla", "David", "Emma", "Felix", "Gina", "Hugo", "Ida", "Jon", "Karl", "Lisa", "Mia", "Nils",
+    "Olga", "Paul",
+)  # fmt: skip
+ANSWERS = ("{word}, {name}!", "{word} {name}.", "{name}: {word}!")
 WORDINGS = {
     "train": ("Greet {name}.", "Say hello to {name}.", "Welcome {name}.", "How do you greet {name}?"),
     "selection": ("Please greet {name}.",),
@@ -27,11 +31,16 @@ for split, wordings in WORDINGS.items():
     ]
     write_parquet(rows, folder / f"{split}.parquet")
 examples = [
-    {"prompt": polite + wording.format(name=name), "response": f"{word}, {name}!", "category": language}
+    {
+        "prompt": polite + wording.format(name=name),
+        "response": answer.format(word=word, name=name),
+        "category": language,
+    }
     for wording in WORDINGS["train"]
     for polite in ("", "Please: ")
     for name in NAMES
     for language, word in GREETINGS.items()
+    for answer in ANSWERS
 ]
 lines = "".join(json.dumps(example) + "\n" for example in examples)
 (folder / "examples.jsonl").write_text(lines, encoding="utf-8")

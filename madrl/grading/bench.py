@@ -36,7 +36,7 @@ WARM_UP = 50
 """Responses that are classified before the clock starts, so that loading models and grammars is not timed."""
 
 FORMULAS = [Rollout(rf"\boxed{{{n} + x}}", f"x+{n}+0") for n in range(8)]
-"""The same for a verifier, whose worker processes load their libraries."""
+"""The responses that a verifier grades before the clock starts, so that its worker processes load their libraries."""
 
 
 class Labelled(NamedTuple):
@@ -151,7 +151,7 @@ def measure_verifier(spec: Plugin, labelled: Sequence[Labelled]) -> Result:
 
 
 def measure_scorer(scorer: Callable[[str, str], Any], labelled: Sequence[Labelled]) -> Result:
-    """The same of a scorer, for comparison. One that raises gave no verdict."""
+    """A scorer's accuracy and speed, for comparison. A scorer that raises gave no verdict."""
 
     async def grade(rollout: Rollout) -> Found:
         try:

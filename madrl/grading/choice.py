@@ -58,7 +58,7 @@ class ChoiceKey(NamedTuple):
     """A ground truth, ready for matching."""
 
     options: tuple[str, ...]
-    """In category order."""
+    """The listed options in category order."""
     pattern: re.Pattern[str]
     """Finds options in ``f" {fold(response)} "``; its only group is the option as folded."""
     rank: dict[str, int]

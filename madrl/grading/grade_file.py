@@ -25,7 +25,7 @@ from madrl import __version__
 from madrl.errors import MadrlError
 from madrl.files import appending
 from madrl.grading.grader import Grader, GraderSpec
-from madrl.progress import Advance, progress
+from madrl.progress import progress
 from madrl.records import Record, cannot_write, destination_of, line_of, read, source_of
 from madrl.rollout import Grade, Rollout
 from madrl.source import digest, plugin_modules
@@ -37,10 +37,10 @@ KEY_DIGITS = 12
 
 
 class Graded(NamedTuple):
-    """What became of a file."""
+    """How the responses of a file were graded."""
 
     counts: Counter[str | None]
-    """Category, or verdict, -> responses, over the whole file."""
+    """Category or verdict -> its responses in the whole file."""
     resumed: int
     """Lines that an earlier call had already done."""
 
@@ -77,7 +77,8 @@ def classify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Grade
         return {"category": grade.category, "category_reason": grade.reason}
 
     grader = Grader(GraderSpec(spec, None, ()))
-    return _grade_file(in_path, out_path, FileGrader(f"classify {spec}", grader, gained, "category", ("response",)))
+    command = FileGrader(f"classify {spec}", grader, gained, "category", ("response",))
+    return _grade_file(in_path, out_path, command)
 
 
 def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Graded:
@@ -103,8 +104,8 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Graded:
 
     grader = Grader(GraderSpec(None, spec, ()))
     grader.check_ready()
-    needs = ("response", "ground_truth")
-    return _grade_file(in_path, out_path, FileGrader(f"verify {spec}", grader, gained, "verdict", needs))
+    command = FileGrader(f"verify {spec}", grader, gained, "verdict", ("response", "ground_truth"))
+    return _grade_file(in_path, out_path, command)
 
 
 def _grade_file(in_path: str | Path, out_path: str | Path, grader: FileGrader) -> Graded:
@@ -114,15 +115,20 @@ def _grade_file(in_path: str | Path, out_path: str | Path, grader: FileGrader) -
     with source.open("rb") as file:
         content = hashlib.file_digest(file, "sha256").hexdigest()
 
-    def grade_into(unfinished: BinaryIO) -> None:
-        done = counts.total()
-        records = islice(read(source, grader.needs, ("extra_info",)), done, None)
-        with progress(grader.name, total, done) as advance:
-            asyncio.run(_append(records, unfinished, grader, counts, advance))
+    async def grade_into(unfinished: BinaryIO) -> None:
+        records = islice(read(source, grader.needs, ("extra_info",)), counts.total(), None)
+        with progress(grader.name, total, counts.total()) as advance:
+            while chunk := list(islice(records, CHUNK)):
+                enough = len(chunk) == CHUNK or not counts.total()  # a full chunk, or the whole file
+                gained = list(map(grader.gained, await grader.grader.grade_all(map(_rollout, chunk), enough)))
+                unfinished.writelines(line_of(record | more) for record, more in zip(chunk, gained, strict=True))
+                unfinished.flush()
+                counts.update(more[grader.counted] for more in gained)
+                advance(len(chunk))
 
     if destination is None:
         with tempfile.TemporaryFile() as whole:
-            grade_into(whole)
+            asyncio.run(grade_into(whole))
             whole.seek(0)
             shutil.copyfileobj(whole, sys.stdout.buffer)
         return Graded(counts, 0)
@@ -130,7 +136,7 @@ def _grade_file(in_path: str | Path, out_path: str | Path, grader: FileGrader) -
         counts += _resumed(unfinished, grader.counted)
         resumed = counts.total()
         try:
-            grade_into(unfinished)
+            asyncio.run(grade_into(unfinished))
             os.fsync(unfinished.fileno())
             partial.replace(destination)
         except (MadrlError, OSError) as error:
@@ -165,22 +171,6 @@ def _partial(destination: Path, content: str, grader: FileGrader) -> Iterator[tu
         finally:
             if partial.exists() and not _whole_lines(partial):
                 partial.unlink()
-
-
-async def _append(
-    records: Iterator[Record],
-    file: BinaryIO,
-    grader: FileGrader,
-    counts: Counter[str | None],
-    advance: Advance,
-) -> None:
-    while chunk := list(islice(records, CHUNK)):
-        enough = len(chunk) == CHUNK or not counts.total()  # a full chunk, or the whole file
-        gained = list(map(grader.gained, await grader.grader.grade_all(map(_rollout, chunk), enough)))
-        file.writelines(line_of(record | more) for record, more in zip(chunk, gained, strict=True))
-        file.flush()
-        counts.update(more[grader.counted] for more in gained)
-        advance(len(chunk))
 
 
 def _resumed(file: BinaryIO, counted: str) -> Counter[str | None]:

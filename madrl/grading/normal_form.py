@@ -5,7 +5,8 @@ import unicodedata
 from typing import Literal
 
 MAX_MARKS = 30
-"""Of the marks on one letter, this many are read: Unicode's own limit for text that streams (UAX #15, section 13)."""
+"""The number of marks on one letter that are read. It is Unicode's own limit for text that streams (UAX #15, section
+13)."""
 
 # Marks, and with them signs outside ASCII, which say nothing thirty times over. Python's re knows no class of marks,
 # and takes the two halfwidth kana marks for letters, which the compatibility forms make marks of.

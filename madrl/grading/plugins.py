@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from madrl.errors import MadrlError
 
@@ -18,7 +18,7 @@ def load_plugin(spec: str | Function, builtin: Mapping[str, Function], kind: str
 
     Raises MadrlError that names the spec, what was tried and what there is.
     """
-    plugin: Any = _named(spec, builtin, kind) if isinstance(spec, str) else spec
+    plugin = cast(Function, _named(spec, builtin, kind) if isinstance(spec, str) else spec)
     if not callable(plugin):
         raise MadrlError(f"{kind} {spec!r} is a {type(plugin).__name__}: name a function")
     return plugin

@@ -9,9 +9,11 @@ the same outcome on CPU and GPU builds of torch is not to be expected anyway.
 
 import functools
 import hashlib
-from importlib.metadata import PackageNotFoundError, version
+import importlib
+from importlib.metadata import version
 
-from madrl.source import digest, imported_by
+from madrl.recipe import Recipe
+from madrl.source import digest, imported_by, plugin_modules
 
 OF_A_RUN = (
     "madrl.sampling.holdout",
@@ -51,15 +53,18 @@ MINIATURE = ("madrl.miniature.build",)
 
 
 @functools.cache
-def code_hash(roots: tuple[str, ...]) -> str:
-    """SHA-256 over the statements of ``roots`` and of every module of ours that they import, and veRL's version."""
-    code = digest(imported_by(roots, without=ONLY_WATCHING))
-    return hashlib.sha256(f"{verl_version()} {code}".encode()).hexdigest()
+def code_hash(roots: tuple[str, ...], plugins: tuple[str, ...] = ()) -> str:
+    """SHA-256 over the statements of ``roots`` and of every module of ours that they import, those of the user's own
+    ``plugins``, and veRL's version."""
+    modules = imported_by(roots, without=ONLY_WATCHING)
+    for plugin in plugins:
+        importlib.import_module(plugin)
+        modules |= plugin_modules(plugin)
+    return hashlib.sha256(f"{version('verl')} {digest(modules)}".encode()).hexdigest()
 
 
-def verl_version() -> str:
-    """The installed veRL's version, without importing it; empty when there is none."""
-    try:
-        return version("verl")
-    except PackageNotFoundError:
-        return ""
+def plugins_of(recipe: Recipe) -> tuple[str, ...]:
+    """The modules of the user's own classifier, verifier and naming in ``recipe``."""
+    specs = {f"madrl.{name}": getattr(recipe.record, name) for name in ("classifier", "verifier", "naming")}
+    specs |= {key: value for key, _, value in (o.lstrip("+").partition("=") for o in recipe.overrides) if key in specs}
+    return tuple(sorted({spec.partition(":")[0] for spec in specs.values() if spec and ":" in spec}))

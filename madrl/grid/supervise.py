@@ -4,29 +4,27 @@
 
 It holds the cell's lock, and so does every process below it, whoever of them is killed: a cell that still runs is never
 taken for one that does not. A grid that is killed leaves it running, and its end is recorded. When it is killed itself,
-the recipe ends with it, so that one that comes to its end has always somebody to record that; whatever outlives it all
-the same holds the lock. SIGTERM and SIGINT interrupt the cell.
+the recipe's stage is told to end; whatever outlives it all the same holds the lock. SIGTERM interrupts the cell, and so
+does the Ctrl-C of a terminal. Its output belongs in the cell's recipe.log, where whoever starts it sends it.
 
 Exit codes: the recipe's own; 75 when it was interrupted; 2 when it was not run.
 """
 
-import contextlib
 import os
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from madrl.errors import MadrlError
-from madrl.grid.cells import Cell
-from madrl.grid.identity import Identity, check_unchanged
-from madrl.grid.ledger import Ledger, State, is_ready, state_of
-from madrl.grid.plan import Plan, load_plan, plan_of
-from madrl.process import PATIENCE_S, end_with_parent, told_to_stop
-from madrl.recipe import WARM_START
-from madrl.run import madrl_command
+from madrl.grid.identity import changes, parts_of
+from madrl.grid.ledger import CellState, Ledger
+from madrl.grid.plan import key_of
+from madrl.process import told_to_stop
+from madrl.recipe import Recipe
+from madrl.run import run as run_recipe
 
 INTERRUPTED = 75
 """EX_TEMPFAIL: the cell goes on when it is started again."""
@@ -35,122 +33,80 @@ NOT_RUN = 2
 """There was nothing to run, or it may not be run now: the last line of the cell's log says why."""
 
 KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""What ends a recipe from outside. A crash (SIGSEGV, SIGABRT) is a failure."""
+"""What ends a recipe's stage from outside. A crash (SIGSEGV, SIGABRT) is a failure."""
 
 REASON_CHARACTERS = 1000
 TAIL_BYTES = 1 << 14
 
-OWN_VARIABLES = ("TARGET", "DIVERGENCE", "FORM", "ALPHA", "LAMBDA_G", "ENTROPY", "MODEL", "DRY_RUN")
-"""Variables of madrl.run that decide a run: not to be inherited from whoever starts the grid."""
 
-
-def command_of(plan: Plan, cell: Cell) -> list[str]:
-    """What runs a cell, its variables in the environment."""
-    if plan.command is not None:
-        return [*plan.command, *plan.overrides]
-    if cell.is_warm_start:
-        return madrl_command("run", cell.task, WARM_START, *plan.recipe(cell).overrides)
-    variables = cell.variables()
-    return madrl_command("run", cell.task, variables["TARGET"], variables["DIVERGENCE"], *plan.overrides)
-
-
-def variables_of(plan: Plan, identity: Identity) -> dict[str, str]:
-    """The variables that make the recipe this cell in this folder."""
-    cell = identity.cell
-    where = {"PROFILE": plan.profile, "OUT": str(plan.out), "NAME": identity.run_name}
-    model = plan.models.get(cell.task)
-    if identity.waits_for is not None:
-        model = str(plan.out / identity.waits_for / "model")
-    return {**cell.variables(), **where, **({"MODEL": model} if model else {})}
-
-
-def environment_of(variables: Mapping[str, str]) -> dict[str, str]:
-    """Our environment with ``variables``, and without any other that would decide the run."""
-    return {name: value for name, value in os.environ.items() if name not in OWN_VARIABLES} | dict(variables)
-
-
-def supervise(out: Path, run_name: str) -> int:
-    """Run the cell, unless there is nothing to run; returns the exit code. Raises MadrlError when another process runs
-    it, and when what it was planned with has changed."""
-    facts = Ledger(load_plan(out), run_name).read_facts()
-    cell = Cell(**facts["parts"]["cell"])
-    plan = plan_of(out.absolute(), [cell], facts["plan"])
-    ledger = Ledger(plan, run_name)
+def supervise(out: Path, run_name: str, run: Callable[[Recipe], None] = run_recipe) -> int:
+    """Run the cell with ``run``, unless there is nothing to run; returns the exit code. Raises MadrlError when another
+    process runs it, and when what it was planned with has changed: its run would not be what its name says."""
+    ledger = Ledger(out.absolute(), run_name)
+    facts = ledger.read_facts()
+    planned = {**facts["recipe"], "out": out.absolute(), "overrides": tuple(facts["recipe"]["overrides"])}
+    recipe, parts, waits_for = Recipe(**planned), facts["parts"], facts["waits_for"]
     with ledger.held():
-        state, _ = state_of(plan, ledger, ledger.read())
-        if state in (State.DONE, State.FAILED):
+        state, _ = ledger.state()
+        if state in (CellState.DONE, CellState.FAILED):
             raise MadrlError(f"{run_name} is {state} already: madrl grid retry lets a failed cell run again")
-        identity = check_unchanged(plan, facts["parts"])
-        if not is_ready(plan, identity):
-            raise MadrlError(f"{run_name} starts from what {identity.waits_for} makes, which is not done")
-        return _run(ledger, command_of(plan, cell), variables_of(plan, identity))
+        if waits_for and not Ledger(recipe.out, waits_for).is_done():
+            raise MadrlError(f"{run_name} starts from what {waits_for} makes, which is not done")
+        now = parts | parts_of(recipe) | ({"model": waits_for} if waits_for else {})
+        changed = ["config"] if key_of(recipe) != facts["config_key"] else []
+        if changed := [*changed, *changes(parts, now)]:
+            raise MadrlError(f"{', '.join(changed)} changed since this cell was planned: start madrl grid run again")
+        model = str(recipe.out / waits_for / "model") if waits_for else recipe.model
+        return _run(ledger, with_environment(replace(recipe, name=run_name, model=model)), run)
 
 
-def _run(ledger: Ledger, command: Sequence[str], variables: dict[str, str]) -> int:
+def with_environment(recipe: Recipe, variables: Mapping[str, str] = os.environ) -> Recipe:
+    """``recipe`` with those of ``madrl run``'s variables that say where it runs and not what comes out."""
+    return replace(
+        recipe,
+        dataset=variables.get("DATASET", ""),
+        ray_address=variables.get("RAY_ADDRESS", ""),
+        nodes=variables.get("NNODES", ""),
+        wandb=bool(variables.get("WANDB")),
+    )
+
+
+def _run(ledger: Ledger, recipe: Recipe, run: Callable[[Recipe], None]) -> int:
     offset = ledger.log.stat().st_size if ledger.log.exists() else 0
-    with told_to_stop(signal.SIGTERM, signal.SIGINT) as told, ledger.log.open("ab") as log:
-        ledger.record("started", pid=os.getpid())
-        try:
-            child = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=environment_of(variables),
-                close_fds=False,  # the lock
-                start_new_session=True,
-                preexec_fn=end_with_parent(),
-            )
-        except OSError as error:
-            ledger.record("ended", exit=127, reason=str(error))
-            return 127
-        while child.poll() is None and not told:
-            time.sleep(0.1)
-        # A recipe that came to its end is done, whoever wanted to stop it at that moment.
-        by = None if child.poll() == 0 else told[0] if told else _killed_by(child.returncode)
-        _end_group(child, PATIENCE_S if by else 0.0)
-        # Still deaf to signals, or a second one would take the end for a kill.
-        if by:
-            ledger.record("interrupted", reason=f"interrupted by {by.name}")
+    code, reason, begun = 0, "", time.monotonic()
+    ledger.record("started", pid=os.getpid())
+    try:
+        run(recipe)
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 1
+        reason = last_line(ledger.log, offset)
+    except Exception as error:
+        code, reason = 2, f"{'' if isinstance(error, MadrlError) else f'{type(error).__name__}: '}{error}"
+        print(f"madrl: error: {reason}", file=sys.stderr, flush=True)
+    with told_to_stop(signal.SIGTERM, signal.SIGINT):  # or one that comes now would take the end for a kill
+        seconds = round(time.monotonic() - begun, 1)
+        if code - 128 in KILLS:
+            ledger.record("interrupted", seconds=seconds, reason=f"interrupted by {signal.Signals(code - 128).name}")
             return INTERRUPTED
-        reason = last_line(ledger.log, offset) if child.returncode else ""
-        ledger.record("ended", exit=child.returncode, reason=reason or f"exit code {child.returncode}")
-        return child.returncode
-
-
-def _killed_by(exit_code: int) -> signal.Signals | None:
-    """The signal that ended the recipe's shell, or the command that the shell was at; None when it ended by itself."""
-    number = -exit_code if exit_code < 0 else exit_code - 128
-    return signal.Signals(number) if number in KILLS else None
-
-
-def _end_group(child: subprocess.Popen[bytes], patience_s: float) -> None:
-    """End the recipe and what is left of its group, politely for ``patience_s`` first."""
-    deadline = time.monotonic() + patience_s
-    with contextlib.suppress(ProcessLookupError):
-        if patience_s:
-            os.killpg(child.pid, signal.SIGTERM)
-        while time.monotonic() < deadline:
-            child.poll()  # or it stays in its group as a zombie
-            os.killpg(child.pid, 0)
-            time.sleep(0.1)
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+        ledger.record("ended", exit=code, seconds=seconds, reason=reason[:REASON_CHARACTERS] or f"exit code {code}")
+        return code
 
 
 def last_line(log: Path, offset: int = 0) -> str:
-    """The last line that is no empty one in a cell's log, from ``offset`` on."""
+    """The last line of a cell's log that is not empty, from ``offset`` on; empty when there is no log."""
+    if not log.exists():
+        return ""
     with log.open("rb") as file:
         file.seek(max(offset, log.stat().st_size - TAIL_BYTES))
         lines = [line.strip() for line in file.read().decode(errors="replace").splitlines()]
     return next((line for line in reversed(lines) if line), "")[:REASON_CHARACTERS]
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str], run: Callable[[Recipe], None] = run_recipe) -> int:
     """The process; ``argv`` is OUT and RUN."""
     try:
         out, run_name = argv
-        return supervise(Path(out), run_name)
+        return supervise(Path(out), run_name, run)
     except MadrlError as error:
         print(f"madrl: error: {error}", file=sys.stderr)
         return NOT_RUN

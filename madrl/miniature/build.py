@@ -2,13 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
-from madrl.files import locked, replacing, sha256_of
+from madrl.files import locked, replacing, sha256_of, write_json
 from madrl.miniature.model import build_model, build_tokenizer, save
 from madrl.miniature.tasks import Miniature, miniature_of
 from madrl.schema import check_parquet
@@ -42,13 +41,13 @@ def build(
         if _read(work / "recipe.json") != recipe:
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir(parents=True)
-            _write(work / "recipe.json", recipe)
+            write_json(work / "recipe.json", recipe)
         finished = _train(miniature, train_file, work, seed)
         marker.unlink(missing_ok=True)
         shutil.rmtree(model_dir, ignore_errors=True)
         with replacing(model_dir) as unfinished:
             shutil.copytree(finished, unfinished)
-        _write(marker, recipe)
+        write_json(marker, recipe)
         shutil.rmtree(work)
     return model_dir
 
@@ -88,8 +87,3 @@ def _train(miniature: Miniature, train_file: Path, work: Path, seed: int) -> Pat
 
 def _read(path: Path) -> Any:
     return json.loads(path.read_text()) if path.exists() else None
-
-
-def _write(path: Path, recipe: Mapping[str, Any]) -> None:
-    with replacing(path) as unfinished:
-        unfinished.write_text(json.dumps(recipe, indent=2) + "\n")

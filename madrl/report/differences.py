@@ -5,19 +5,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from madrl.evaluation.dumps import Run
-from madrl.run_folder import NOT_DECIDING
+from madrl.recipe import CELL_KEYS, NOT_DECIDING
 
 SAID_ELSEWHERE = (
     *NOT_DECIDING,
+    *CELL_KEYS,
     "madrl.task",
     "madrl.profile",
-    "madrl.target",
-    "madrl.reward.divergence",
-    "madrl.reward.form",
-    "madrl.reward.alpha",
     "madrl.categories",
-    "paths.run",
-    "paths.data",
     "actor_rollout_ref.actor.entropy_coeff",
     "actor_rollout_ref.actor.checkpoint",
     "trainer.v1.sampler.sampler_kwargs",

@@ -32,7 +32,7 @@ from madrl.trainer.rollout_engines import SEED_PARAMETER
 _AgentLoopWorker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
 
 GROUP_TIMING = "madrl_timing"
-"""Key of each response's ``extra_fields`` under which the sampler finds its ``Timing``, as a dict."""
+"""Key of each response's ``extra_fields`` under which the replay buffer finds its ``Timing``, as a dict."""
 
 
 class Arrival(NamedTuple):

@@ -81,7 +81,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
         else:  # stopped after the last checkpoint, during the last validation
             check_ready(config.madrl.verifier, list(config.madrl.categories))
             with _attempt(run, facts, overrides):
-                _validate(run, config, config.data.val_files, run.validation)
+                _validate(run, config)
 
 
 def _notices(run: RunFolder, began: int) -> Callable[[int], list[str]]:
@@ -108,22 +108,15 @@ def _notices(run: RunFolder, began: int) -> Callable[[int], list[str]]:
     return notices
 
 
-def _validate(run: RunFolder, config: DictConfig, files: Any, folder: Path) -> None:
-    """Sample ``files`` with the last checkpoint and train nothing; the responses go to ``folder/<step>.jsonl``."""
-    step = run.checkpoint_step()
-    dump = folder / f"{step}.jsonl"
+def _validate(run: RunFolder, config: DictConfig) -> None:
+    """Write the last checkpoint's validation dump again, and train nothing."""
+    dump = run.validation / f"{run.checkpoint_step()}.jsonl"
     dump.unlink(missing_ok=True)
-    settings = {
-        # veRL reads val_only only when it validates before training.
-        "trainer.val_before_train": True,
-        "trainer.val_only": True,
-        "trainer.validation_data_dir": str(folder),
-        "trainer.logger": ["console"],
-        "data.val_files": OmegaConf.to_container(files) if OmegaConf.is_config(files) else files,
-    }
-    _run_verl(run, config, [f"{key}={hydra_value(value)}" for key, value in settings.items()], {}, lambda: None)
+    # veRL reads val_only only when it validates before training.
+    overrides = ["trainer.val_before_train=True", "trainer.val_only=True", "trainer.logger=[console]"]
+    _run_verl(run, config, overrides, {}, lambda: None)
     if not dump.exists():
-        raise MadrlError(f"veRL wrote no responses for step {step} to {folder}: see {run.log}")
+        raise MadrlError(f"veRL wrote no {dump}: see {run.log}")
 
 
 def _claim(run: RunFolder, config: DictConfig) -> None:

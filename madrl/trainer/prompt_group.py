@@ -1,4 +1,4 @@
-"""One prompt's sessions, from the first response to the group's rewards. Plain asyncio: no Ray, no veRL.
+"""The sessions of one prompt, from the first response to the group's rewards, in plain asyncio without Ray or veRL.
 
 Classification and verification start as responses arrive, so that the slow part overlaps generation; only the cheap
 group step waits for the last sibling.
@@ -7,7 +7,6 @@ group step waits for the last sibling.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 Response = TypeVar("Response")
@@ -19,22 +18,21 @@ anyway, so nobody waits longer for it."""
 
 
 class Timing(NamedTuple):
-    """Where one response's time in the reward stage went, in seconds."""
+    """The parts of one response's time in the reward stage, in seconds."""
 
     grade_s: float
-    """From the request that graded it to its answer."""
+    """The time from the request that graded it to its answer."""
     group_wait_s: float
-    """Waiting for siblings: not part of the reward stage's own cost."""
+    """The time it waited for siblings, which is not part of the reward stage's own cost."""
     score_s: float
-    """The group step."""
+    """The time of the group step."""
     arrived_at: float
-    """When it was delivered, in seconds since the epoch."""
+    """The moment when it was delivered, in seconds since the epoch."""
     scored_at: float
-    """When its reward was known."""
+    """The moment when its reward was known, in seconds since the epoch."""
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(NamedTuple):
     """One response's share of its group's result."""
 
     result: Any
@@ -61,8 +59,7 @@ class PromptGroup(Generic[Response, Graded]):
         self._score = score
         self._open = set(range(size))
         self._responses: dict[int, Response] = {}
-        self._graded: dict[int, Graded] = {}
-        self._ungradeable: dict[int, Exception] = {}
+        self._grades: dict[int, Graded | Exception] = {}
         self._grade_s: dict[int, float] = {}
         self._waiting_for_grade: list[int] = []
         self._grading: list[asyncio.Task[None]] = []
@@ -92,8 +89,8 @@ class PromptGroup(Generic[Response, Graded]):
         if self._scoring is None:
             self._scoring = asyncio.create_task(self._score_group())
         results = await asyncio.shield(self._scoring)
-        if session in self._ungradeable:
-            raise self._ungradeable[session]
+        if isinstance(grade := self._grades[session], Exception):
+            raise grade
         scored_at = time.time()
         grade_s = self._grade_s[session]
         wait_s = max(0.0, scored_at - arrived_at - grade_s - self._score_s)
@@ -103,20 +100,16 @@ class PromptGroup(Generic[Response, Graded]):
         await asyncio.sleep(GRADE_WINDOW_S)
         sessions, self._waiting_for_grade = self._waiting_for_grade, []
         started = time.perf_counter()
-        graded = await self._grade([self._responses[s] for s in sessions])
-        for session, grade in zip(sessions, graded, strict=True):
-            if isinstance(grade, Exception):
-                self._ungradeable[session] = grade
-            else:
-                self._graded[session] = grade
-            self._grade_s[session] = time.perf_counter() - started
+        grades = await self._grade([self._responses[s] for s in sessions])
+        self._grades.update(zip(sessions, grades, strict=True))
+        self._grade_s.update(dict.fromkeys(sessions, time.perf_counter() - started))
 
     async def _score_group(self) -> dict[int, Any]:
         await asyncio.gather(*self._grading)
-        sessions = sorted(self._graded)
-        if not sessions:
+        graded = {s: grade for s, grade in sorted(self._grades.items()) if not isinstance(grade, Exception)}
+        if not graded:
             return {}
         started = time.perf_counter()
-        results = await self._score([self._responses[s] for s in sessions], [self._graded[s] for s in sessions])
+        results = await self._score([self._responses[s] for s in graded], list(graded.values()))
         self._score_s = time.perf_counter() - started
-        return dict(zip(sessions, results, strict=True))
+        return dict(zip(graded, results, strict=True))

@@ -15,11 +15,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from madrl.errors import MadrlError
 from madrl.process import hydra_value, run_logged
+from madrl.run_folder import last_checkpoint
 from madrl.trainer.compose import CONFIG_DIR, check_node
 from madrl.trainer.progress import progress_of
-
-TRACKER = "latest_checkpointed_iteration.txt"
-"""veRL writes the step of a checkpoint into it when the checkpoint is complete."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +88,7 @@ def _run(wanted: Finetuning, work_dir: Path) -> None:
 def checkpoints(work_dir: Path) -> dict[int, Path]:
     """Step -> folder of its Hugging Face model, of every complete checkpoint in ``work_dir``, in the steps' order."""
     folder = work_dir / "checkpoints"
-    tracker = folder / TRACKER
-    complete = int(tracker.read_text() or 0) if tracker.exists() else 0
+    complete = last_checkpoint(folder)
     found = {int(path.name.rpartition("_")[2]): path / "huggingface" for path in folder.glob("global_step_*")}
     return {step: found[step] for step in sorted(found) if step <= complete and (found[step] / "config.json").exists()}
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import madrl
 from madrl.errors import MadrlError
+from madrl.files import leaves
 from madrl.grading.grader import GraderSpec
 from madrl.targets import check_categories
 from madrl.task_config import with_task
@@ -110,7 +111,7 @@ def _checked(config: Mapping[str, Any]) -> WarmStart:
         "seed": config["seed"],
         "naming": own["naming"],
         "grader": GraderSpec(str(own["classifier"]), str(own["verifier"]), check_categories(own["categories"])),
-        "sft": dict(_flat(config["sft"])),
+        "sft": leaves(config["sft"]),
     }
     known = {field.name for field in fields(WarmStart)} - elsewhere.keys()
     unknown = [key for key in node if key not in known]
@@ -132,12 +133,3 @@ def _checked(config: Mapping[str, Any]) -> WarmStart:
 
 def _is_number(value: Any, kind: Any = int | float) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
-
-
-def _flat(node: Mapping[str, Any], path: str = "") -> list[tuple[str, Any]]:
-    """Dotted key and value of each leaf."""
-    flat = []
-    for key, value in node.items():
-        name = f"{path}{key}"
-        flat += _flat(value, f"{name}.") if isinstance(value, Mapping) and value else [(name, value)]
-    return flat

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from madrl.errors import MadrlError
-from madrl.files import check_same, locked, replacing, write_text
+from madrl.files import check_same, locked, replacing, write_json
 from madrl.grading.grader import Grader
 from madrl.process import all_gpus
 from madrl.prompts import load_naming
@@ -132,7 +132,7 @@ def _sample(settings: WarmStart, start: StartSampler) -> int:
             "used_of_each": len(chosen) // len(harvests),
             "categories": {name: harvest.facts() for name, harvest in harvests.items()},
         }
-        write_text(report, json.dumps(found, indent=2) + "\n")
+        write_json(report, found)
     return int(_read(report)["used_of_each"])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from madrl.errors import MadrlError
 from madrl.evaluation.metrics import jsd_floor, jsd_to_target, off_support_rate, pass_at_1, shares, ungraded_rate
-from madrl.files import replacing
+from madrl.files import write_json
 from madrl.frequency import category_counts, category_indices
 from madrl.records import Record
 from madrl.targets import uniform
@@ -85,8 +85,7 @@ def write_selection(path: Path, checkpoints: Sequence[Coverage], chosen: Coverag
         "rule": RULE,
         "checkpoints": [found._asdict() for found in checkpoints],
     }
-    with replacing(path) as unfinished:
-        unfinished.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
+    write_json(path, table)
 
 
 def read_selection(path: Path) -> tuple[list[Coverage], int]:

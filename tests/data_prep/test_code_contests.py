@@ -222,7 +222,7 @@ def test_the_same_arguments_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 class Judge:
-    """Answers /health and /judge; counts the programs that it was sent."""
+    """A service that answers /health and /judge, and counts the programs that it was sent."""
 
     def __init__(self) -> None:
         self.graded: list[str] = []

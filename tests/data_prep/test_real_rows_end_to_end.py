@@ -36,7 +36,7 @@ GERMAN = (
 SPLITS = ("train", "selection", "validation", "holdout")
 
 ROWS = 60
-"""Of each split, spread evenly."""
+"""Rows of each split that are tried, spread evenly."""
 
 
 @pytest.mark.parametrize(("name", "script"), [("gsm8k", "gsm8k"), ("math", "hendrycks_math")])
@@ -73,7 +73,7 @@ def spread(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def check_reward(categories: list[str | None], correct: list[float | None], names: tuple[str, ...]) -> None:
-    """Of six responses one is in each category and one in none. Under the peaked target, L2 and alpha 0.7:
+    """One of the six responses is in each category and one in none. Under the peaked target, L2 and alpha 0.7:
     excluded categories earn 0.7 + 0.3 (0 - 1/6) = 0.65, wanted ones 0.7 + 0.3 (1/3 - 1/6) = 0.75, and the wrong
     off-support response 0.3 (-1) = -0.3."""
     indices = category_indices(categories, names)

@@ -45,7 +45,6 @@ async def test_a_verdict_comes_back_with_the_whole_answer(code: str) -> None:
     async with ScriptedService(script(verdict(code))) as service, asking(service) as client:
         result = await client.judge(REQUEST)
     assert (result.verdict, result.reason) == (code, "")
-    assert result.response == {"verdict": code, "message": "", "passed": 1, "total": 1}
     assert service.requests == [REQUEST]
 
 

@@ -1,14 +1,14 @@
 #!/bin/bash
-# In place of madrl run: three steps, each written down, and after a kill it goes on where it was.
+# A recipe's only stage, in place of its own: three steps, each written down, and after a kill it goes on where it was.
 #   HOLD     a file: as long as it exists the recipe makes no second step
 #   BREAK    a file: as long as it exists the recipe fails at its first step, with the file's content as last words
 #   ALONE=1  fails when another cell runs at the same time
-run=$OUT/$NAME
+run=$1
 mkdir -p "$run"
-echo "start $TASK ${MODEL:-} $*" >>"$run/trace"
+echo "start ${*:2}" >>"$run/trace"
 if [ -n "${ALONE:-}" ]; then
-  mkdir "$OUT/alone" || exit 9
-  trap 'rmdir "$OUT/alone"' EXIT
+  mkdir "$run/../alone" || exit 9
+  trap 'rmdir "$run/../alone"' EXIT
 fi
 if [ -n "${BREAK:-}" ] && [ -e "$BREAK" ]; then
   cat "$BREAK"

@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import stub_grid
 
 from madrl.cli import main
 from madrl.errors import MadrlError
 from madrl.files import locked
 from madrl.grid import supervise
 from madrl.grid.identity import identities
-from madrl.grid.ledger import Ledger, Standing, State, standing_of, standings_of
-from madrl.grid.local import _start
-from madrl.grid.plan import load_plan
+from madrl.grid.ledger import CellState, Ledger, Standing, standing_of, standings_of
+from madrl.grid.local import start
+from madrl.grid.plan import Plan, load_plan
 
-STUB = Path(__file__).parent / "stub_recipe.sh"
 THREE_CELLS = ("task=math", "form=add70", "target=peak", "divergence=rkl")
 DEADLINE_S = 300.0
 WHOLE = ["step 1", "step 2", "step 3", "end"]
@@ -39,29 +39,42 @@ class Grid:
     def call(self, verb: str, *arguments: str) -> int:
         return main(["grid", verb, *arguments, "-o", str(self.out)])
 
-    def plan(self, *filters: str, options: tuple[str, ...] = ()) -> None:
-        assert self.call("plan", *(filters or THREE_CELLS), "--command", f"bash {STUB}", *options) == 0
+    def plan(self, *filters: str, **shared: Any) -> None:
+        stub_grid.planned(Plan(self.out, "tiny", **shared), *(filters or THREE_CELLS))
 
-    def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
+    def run(self, *filters: str) -> int:
+        """The grid in this process."""
+        return stub_grid.run(self.out, 1, filters)
+
+    def start(self, at_once: int = 1) -> "subprocess.Popen[bytes]":
         """A grid process of its own."""
-        command = [sys.executable, "-m", "madrl.cli", "grid", "run", *arguments, "-o", str(self.out)]
+        command = [sys.executable, stub_grid.__file__, str(self.out), str(at_once)]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def supervise(self, standing: Standing) -> int:
+        """One cell in this process, which somebody has described."""
+        return supervise.supervise(self.out, standing.run_name, stub_grid.stub)
+
+    def describe(self, standing: Standing) -> None:
+        self.ledger(standing).describe(load_plan(self.out), standing.identity)
 
     def standings(self) -> list[Standing]:
         plan = load_plan(self.out)
-        return [standing_of(plan, identity) for identity in identities(plan, plan.cells)]
+        return [standing_of(self.out, identity) for identity in identities(plan)]
 
-    def states(self) -> list[State]:
+    def states(self) -> list[CellState]:
         return [standing.state for standing in self.standings()]
 
     def ledger(self, standing: Standing) -> Ledger:
-        return Ledger(load_plan(self.out), standing.run_name)
+        return Ledger(self.out, standing.run_name)
 
     def running(self) -> Standing:
         """The first cell that runs, once there is one that has made a step."""
 
         def found() -> Standing | None:
-            return next((s for s in self.standings() if s.state is State.RUNNING and "step 1" in self.trace(s)), None)
+            return next(
+                (s for s in self.standings() if s.state is CellState.RUNNING and "step 1" in self.trace(s)), None
+            )
 
         standing = wait_for(found)
         assert isinstance(standing, Standing)
@@ -113,19 +126,19 @@ def test_a_grid_that_is_killed_and_started_again_ends_every_cell_exactly_once(
 ) -> None:
     monkeypatch.setenv("ALONE", "1")
     grid.plan()
-    assert grid.states() == [State.PLANNED] * 3
+    assert grid.states() == [CellState.PLANNED] * 3
     first = grid.start()
     orphan = grid.running()
     first.kill()
     first.wait()
-    assert grid.standings()[0].state is State.RUNNING, "its supervisor lives on"
+    assert grid.standings()[0].state is CellState.RUNNING, "its supervisor lives on"
     # The second call leaves the running cell its slot: the stub fails when two run at once.
     second = grid.start()
     time.sleep(1)
-    assert grid.states() == [State.RUNNING, State.PLANNED, State.PLANNED]
+    assert grid.states() == [CellState.RUNNING, CellState.PLANNED, CellState.PLANNED]
     hold.unlink()
     assert second.wait() == 0
-    assert grid.states() == [State.DONE] * 3
+    assert grid.states() == [CellState.DONE] * 3
     assert grid.steps() == [WHOLE] * 3
     assert [standing.attempts for standing in grid.standings()] == [1, 1, 1]
     assert orphan.run_name == grid.standings()[0].run_name
@@ -141,11 +154,11 @@ def test_a_cell_all_of_whose_processes_are_killed_goes_on_where_it_was(grid: Gri
     process.wait()
     os.kill(grid.supervisor_of(standing), signal.SIGKILL)
     # The recipe's shell ends with its supervisor, although it is held.
-    wait_for(lambda: grid.states() == [State.PLANNED])
+    wait_for(lambda: grid.states() == [CellState.PLANNED])
     hold.unlink()
     assert "end" not in grid.trace(standing)
     assert grid.standings()[0].note.startswith("killed; started ")
-    assert grid.call("run") == 0
+    assert grid.run() == 0
     assert grid.steps() == [WHOLE]
     assert grid.standings()[0].attempts == 2
 
@@ -156,7 +169,8 @@ def test_what_outlives_the_shell_keeps_its_cell_running(
     training = tmp_path / "training"
     recipe = tmp_path / "recipe.sh"
     recipe.write_text(f"setsid sleep 1000 &\necho $! >{training}.new\nmv {training}.new {training}\nwait\n")
-    assert grid.call("plan", *THREE_CELLS, "seed=42", "--command", f"bash {recipe}") == 0
+    monkeypatch.setenv("STUB", str(recipe))
+    grid.plan(*THREE_CELLS, "seed=42")
     process = grid.start()
     wait_for(training.exists)
     pid = int(training.read_text())
@@ -167,13 +181,13 @@ def test_what_outlives_the_shell_keeps_its_cell_running(
         process.wait()
         wait_for(lambda: not Path(f"/proc/{grid.supervisor_of(standing)}").exists())
         time.sleep(0.3)  # for the shell to end as well
-        assert grid.states() == [State.RUNNING]
+        assert grid.states() == [CellState.RUNNING]
         monkeypatch.setattr("madrl.grid.ledger.PROBED_S", 0.1)
-        assert supervise.main([str(grid.out), standing.run_name]) == 2
+        assert supervise.main([str(grid.out), standing.run_name], stub_grid.stub) == 2
         assert "is being run by another process" in capsys.readouterr().err
     finally:
         os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: grid.states() == [State.PLANNED])
+    wait_for(lambda: grid.states() == [CellState.PLANNED])
 
 
 def test_a_recipe_that_is_killed_alone_is_interrupted_and_not_failed(grid: Grid, hold: Path) -> None:
@@ -186,10 +200,10 @@ def test_a_recipe_that_is_killed_alone_is_interrupted_and_not_failed(grid: Grid,
     assert process.wait() == 2
     assert process.stdout is not None
     said = process.stdout.read().decode()
-    assert f"left   {standing.run_name}: interrupted by SIGKILL" in said
+    assert f"left   {standing.run_name}  0.0 min: interrupted by SIGKILL" in said
     assert "1 planned" in said
-    assert grid.states() == [State.PLANNED]
-    assert grid.call("run") == 0
+    assert grid.states() == [CellState.PLANNED]
+    assert grid.run() == 0
     assert grid.steps() == [WHOLE]
 
 
@@ -199,11 +213,11 @@ def children_of(pid: int) -> list[int]:
 
 def test_a_grid_that_is_told_to_stop_interrupts_its_cells(grid: Grid, hold: Path) -> None:
     grid.plan()
-    process = grid.start("-n", "3")
+    process = grid.start(3)
     grid.running()
     process.terminate()
     assert process.wait() == 128 + signal.SIGTERM
-    assert grid.states() == [State.PLANNED] * 3
+    assert grid.states() == [CellState.PLANNED] * 3
     assert {s.note for s in grid.standings() if s.attempts} == {"interrupted by SIGTERM"}
 
 
@@ -214,7 +228,7 @@ def test_two_grids_of_one_folder_run_no_cell_twice_and_share_the_slots(
     grid.plan()
     both = [grid.start(), grid.start()]
     assert [process.wait() for process in both] == [0, 0]
-    assert grid.states() == [State.DONE] * 3
+    assert grid.states() == [CellState.DONE] * 3
     assert grid.steps() == [WHOLE] * 3
     assert [standing.attempts for standing in grid.standings()] == [1, 1, 1]
 
@@ -222,18 +236,28 @@ def test_two_grids_of_one_folder_run_no_cell_twice_and_share_the_slots(
 def test_a_cell_is_not_started_while_another_grid_starts_one(grid: Grid) -> None:
     grid.plan(*THREE_CELLS, "seed=42")
     plan, (standing,) = load_plan(grid.out), grid.standings()
+    begun: list[Any] = []
+    starting = threading.Thread(target=lambda: begun.append(start(plan, standing, 1, stub_grid.SUPERVISOR)))
     with locked(plan.folder / "starting", "busy"):
-        assert _start(plan, standing, slots=1) is None
-    assert grid.trace(standing) == []
+        starting.start()
+        time.sleep(0.5)
+        assert begun == []
+        assert not grid.ledger(standing).facts.exists()
+    starting.join()
+    assert begun[0].wait() == 0
 
 
 @pytest.mark.parametrize(
     ("code", "state"), [("kill -KILL $$", "planned"), ("exit 143", "planned"), ("exit 139", "failed")]
 )
-def test_a_kill_from_outside_is_no_failure_and_a_crash_is_one(grid: Grid, code: str, state: str) -> None:
-    assert grid.call("plan", *THREE_CELLS, "seed=42", "--command", f"bash -c '{code}'") == 0
-    assert grid.call("run") == 2
-    assert grid.states() == [State(state)]
+def test_a_kill_from_outside_is_no_failure_and_a_crash_is_one(
+    grid: Grid, code: str, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "recipe.sh").write_text(code)
+    monkeypatch.setenv("STUB", str(tmp_path / "recipe.sh"))
+    grid.plan(*THREE_CELLS, "seed=42")
+    assert grid.run() == 2
+    assert grid.states() == [CellState(state)]
 
 
 def test_a_failure_is_listed_with_its_last_words_and_runs_again_on_request_only(
@@ -243,70 +267,67 @@ def test_a_failure_is_listed_with_its_last_words_and_runs_again_on_request_only(
     broken.write_text("many lines\nmadrl: error: the disk is full\n\n")
     monkeypatch.setenv("BREAK", str(broken))
     grid.plan(*THREE_CELLS, "seed=42")
-    assert grid.call("run") == 2
+    assert grid.run() == 2
     (standing,) = grid.standings()
-    assert (standing.state, standing.note) == (State.FAILED, "madrl: error: the disk is full")
+    assert (standing.state, standing.note) == (CellState.FAILED, "madrl: error: the disk is full")
     assert f"FAILED {standing.run_name}" in capsys.readouterr().out
     broken.unlink()
-    assert grid.call("run") == 2, "it was not asked for again"
+    assert grid.run() == 2, "it was not asked for again"
     assert grid.standings()[0].attempts == 1
     assert "1 failed" in capsys.readouterr().err
     assert grid.call("status") == 0
     assert "the disk is full" in capsys.readouterr().out
     assert grid.call("retry") == 0
-    assert grid.states() == [State.PLANNED]
-    assert grid.call("run") == 0
-    assert grid.states() == [State.DONE]
+    assert grid.states() == [CellState.PLANNED]
+    assert grid.run() == 0
+    assert grid.states() == [CellState.DONE]
 
 
 def test_a_cell_of_other_settings_is_stale_and_its_results_stay(grid: Grid, capsys: pytest.CaptureFixture[str]) -> None:
     grid.plan(*THREE_CELLS, "seed=42")
-    assert grid.call("run") == 0
+    assert grid.run() == 0
     (before,) = grid.standings()
-    grid.plan(*THREE_CELLS, "seed=42", options=("--override", "trainer.total_training_steps=2"))
+    grid.plan(*THREE_CELLS, "seed=42", overrides=("trainer.total_training_steps=2",))
     (stale,) = grid.standings()
-    assert (stale.state, stale.run_name) == (State.STALE, before.run_name)
-    assert stale.note == "other overrides than now; was done"
-    assert grid.call("run") == 2
+    assert (stale.state, stale.run_name) == (CellState.STALE, before.run_name)
+    assert stale.note == "other config than now; was done"
+    assert grid.run() == 2
     assert "1 stale" in capsys.readouterr().err
     assert grid.call("retry", "seed=42") == 0
-    assert grid.call("run") == 0
+    assert grid.run() == 0
     (after,) = grid.standings()
-    assert after.state is State.DONE
+    assert after.state is CellState.DONE
     assert after.run_name != before.run_name
-    assert grid.trace(before) == ["start math  ", *WHOLE]
-    assert grid.trace(after) == ["start math  trainer.total_training_steps=2", *WHOLE]
+    assert grid.trace(before) == ["start math -", *WHOLE]
+    assert grid.trace(after) == ["start math - trainer.total_training_steps=2", *WHOLE]
 
 
 def test_the_shell_s_variables_do_not_leak_into_the_cells(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MODEL", "of_another_run")
-    monkeypatch.setenv("ENTROPY", "0.01")
-    grid.plan(*THREE_CELLS, "seed=42", options=("--model", "math=hub/this_one"))
-    assert grid.call("run") == 0
-    assert grid.trace(grid.standings()[0])[0] == "start math hub/this_one "
-    environment = supervise.environment_of({"TASK": "math"})
-    assert "MODEL" not in environment
-    assert "ENTROPY" not in environment
+    monkeypatch.setenv("WANDB", "1")
+    monkeypatch.setenv("DATASET", "/on/this/machine")
+    grid.plan(*THREE_CELLS, "seed=42", models={"math": "hub/this_one"})
+    assert grid.run() == 0
+    assert grid.trace(grid.standings()[0])[0] == "start math hub/this_one"
+    recipe = supervise.with_environment(load_plan(grid.out).shared_recipe("math"))
+    assert (recipe.model, recipe.dataset, recipe.wandb) == ("hub/this_one", "/on/this/machine", True)
 
 
-def test_the_dry_run_prints_commands_that_a_shell_understands(
-    grid: Grid, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    grid.plan(*THREE_CELLS, "seed=42", options=("--override", "a b=c"))
+def test_the_dry_run_names_what_would_run(grid: Grid, capsys: pytest.CaptureFixture[str]) -> None:
+    grid.plan()
+    assert grid.run("seed=42") == 0
     capsys.readouterr()
     assert grid.call("run", "--dry-run") == 0
-    (line,) = capsys.readouterr().out.splitlines()
-    assert not (grid.out / grid.standings()[0].run_name).exists()
-    subprocess.run(["bash", "-c", line], check=True)
-    assert grid.trace(grid.standings()[0]) == ["start math  a b=c", *WHOLE]
+    assert capsys.readouterr().out.splitlines() == [standing.run_name for standing in grid.standings()[1:]]
 
 
 def started(grid: Grid) -> Ledger:
-    """The ledger of one cell that was started and has not ended."""
+    """The ledger of one cell that was started, has made its folder, and has not ended."""
     grid.plan(*THREE_CELLS, "seed=42")
     (standing,) = grid.standings()
     ledger = grid.ledger(standing)
-    ledger.describe(standing.identity)
+    grid.describe(standing)
+    ledger.run.mkdir()
     ledger.record("started", pid=0)
     return ledger
 
@@ -316,10 +337,10 @@ def test_half_a_line_of_a_full_disk_is_no_event_and_spoils_no_other(grid: Grid) 
     with ledger.events.open("ab") as file:
         file.write(bytes(8) + b"\n")  # what a machine that crashed leaves
         file.write(b'{"event": "end')
-    assert grid.states() == [State.PLANNED]
+    assert grid.states() == [CellState.PLANNED]
     ledger.record("ended", exit=0, reason="")
     assert [event["event"] for event in ledger.read()] == ["started", "ended"]
-    assert grid.states() == [State.DONE]
+    assert grid.states() == [CellState.DONE]
     assert grid.call("status") == 0
 
 
@@ -346,7 +367,7 @@ def test_a_look_that_stands_still_is_waited_for(grid: Grid, monkeypatch: pytest.
         fcntl.flock(look, fcntl.LOCK_SH)
         threading.Timer(0.5, lambda: fcntl.flock(look, fcntl.LOCK_UN)).start()
         with ledger.held():
-            assert grid.states() == [State.RUNNING]
+            assert grid.states() == [CellState.RUNNING]
 
 
 def ledger_looked_at(ledger: Ledger) -> Callable[[], bool]:
@@ -368,7 +389,7 @@ def test_a_cell_that_ends_while_one_looks_is_done(grid: Grid, monkeypatch: pytes
         return False
 
     monkeypatch.setattr(Ledger, "is_held", is_held)
-    assert grid.states() == [State.DONE]
+    assert grid.states() == [CellState.DONE]
     assert [event["event"] for event in ledger.read()] == ["started", "ended"]
 
 
@@ -377,43 +398,19 @@ def test_a_cell_of_which_a_process_lives_is_running_whatever_came_last(grid: Gri
     ledger = started(grid)
     ledger.record(event, reason="interrupted by SIGKILL")
     with ledger.held():
-        assert grid.states() == [State.RUNNING]
-    assert grid.states() == [State.PLANNED]
+        assert grid.states() == [CellState.RUNNING]
+    assert grid.states() == [CellState.PLANNED]
 
 
-def test_a_clock_that_is_behind_takes_no_time_back(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_s_time_is_that_of_its_attempts_that_ended_and_of_the_one_that_runs(grid: Grid) -> None:
     ledger = started(grid)
-    monkeypatch.setattr("madrl.grid.ledger.now", lambda: "2000-01-01T00:00:00.000+00:00")
-    ledger.record("ended", exit=0, reason="")
-    assert grid.standings()[0].seconds == 0
-
-
-def test_a_recipe_that_ends_when_it_is_told_to_stop_is_done(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
-    children: list[subprocess.Popen[bytes]] = []
-
-    class Seen(subprocess.Popen[bytes]):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options)
-            children.append(self)
-
-    class Late(list[signal.Signals]):
-        """Told to stop, where the recipe has ended since somebody last looked."""
-
-        def __bool__(self) -> bool:
-            os.waitid(os.P_PID, children[0].pid, os.WEXITED | os.WNOWAIT)
-            return True
-
-    @contextlib.contextmanager
-    def told(*numbers: signal.Signals) -> Iterator[list[signal.Signals]]:
-        yield Late([signal.SIGTERM])
-
-    grid.plan(*THREE_CELLS, "seed=42")
-    (standing,) = grid.standings()
-    grid.ledger(standing).describe(standing.identity)
-    monkeypatch.setattr(subprocess, "Popen", Seen)
-    monkeypatch.setattr(supervise, "told_to_stop", told)
-    assert supervise.supervise(grid.out, standing.run_name) == 0
-    assert grid.states() == [State.DONE]
+    ledger.record("interrupted", reason="interrupted by SIGKILL", seconds=60.0)
+    ledger.record("started", pid=0)
+    assert grid.standings()[0].seconds == 60.0, "a kill's cost is not known"
+    with ledger.held():
+        assert 60.0 < grid.standings()[0].seconds < 60.0 + DEADLINE_S
+    ledger.record("ended", exit=0, reason="", seconds=5.0)
+    assert grid.standings()[0].seconds == 65.0
 
 
 def test_the_end_of_a_cell_is_written_down_before_signals_count_again(
@@ -421,7 +418,7 @@ def test_the_end_of_a_cell_is_written_down_before_signals_count_again(
 ) -> None:
     grid.plan(*THREE_CELLS, "seed=42")
     (standing,) = grid.standings()
-    grid.ledger(standing).describe(standing.identity)
+    grid.describe(standing)
     record = Ledger.record
 
     def killed_at_the_end(ledger: Ledger, event: str, **facts: Any) -> None:
@@ -430,8 +427,8 @@ def test_the_end_of_a_cell_is_written_down_before_signals_count_again(
         record(ledger, event, **facts)
 
     monkeypatch.setattr(Ledger, "record", killed_at_the_end)
-    assert supervise.supervise(grid.out, standing.run_name) == 0
-    assert grid.states() == [State.DONE]
+    assert grid.supervise(standing) == 0
+    assert grid.states() == [CellState.DONE]
 
 
 def test_a_cell_that_may_not_be_run_is_reported_with_the_reason(
@@ -440,11 +437,11 @@ def test_a_cell_that_may_not_be_run_is_reported_with_the_reason(
     ledger = started(grid)
     ledger.record("interrupted", reason="interrupted by SIGTERM")
     facts = json.loads(ledger.facts.read_text())
-    facts["parts"]["command"] = ["another"]
-    monkeypatch.setattr(Ledger, "describe", lambda ledger, identity: None)
+    facts["parts"]["data"] = "another"
+    monkeypatch.setattr(Ledger, "describe", lambda *arguments: None)
     ledger.facts.write_text(json.dumps(facts))
-    assert grid.call("run") == 2
-    assert "command changed since this cell was planned" in capfd.readouterr().out
+    assert grid.run() == 2
+    assert "data changed since this cell was planned" in capfd.readouterr().out
 
 
 def test_a_look_at_all_cells_lists_their_folders_once(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -458,12 +455,12 @@ def test_a_look_at_all_cells_lists_their_folders_once(grid: Grid, monkeypatch: p
 
     monkeypatch.setattr(Path, "glob", listing)
     plan = load_plan(grid.out)
-    assert len(standings_of(plan, identities(plan, plan.cells))) == 3
-    assert listed == ["*/cell.json"]
+    assert len(standings_of(grid.out, identities(plan))) == 3
+    assert [pattern for pattern in listed if "json" in pattern] == ["*/cell.json"]
 
 
 def test_a_filter_runs_only_its_cells(grid: Grid) -> None:
     grid.plan()
-    assert grid.call("run", "seed=123") == 0
-    assert grid.states() == [State.PLANNED, State.DONE, State.PLANNED]
-    assert grid.call("run", "seed=42", "divergence=jsd") == 2
+    assert grid.run("seed=123") == 0
+    assert grid.states() == [CellState.PLANNED, CellState.DONE, CellState.PLANNED]
+    assert grid.run("seed=42", "divergence=jsd") == 2

@@ -6,16 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
+import stub_grid
 
 from madrl.cli import main
 from madrl.errors import MadrlError
-from madrl.grid import composed, supervise
-from madrl.grid.cells import Cell, warm_start_cell
-from madrl.grid.composed import Config
-from madrl.grid.identity import identities, shared_recipe
+from madrl.grid import supervise
+from madrl.grid.cells import warm_start_cell
+from madrl.grid.identity import identities
 from madrl.grid.ledger import Ledger
 from madrl.grid.local import prepare
-from madrl.grid.plan import Plan, load_plan
+from madrl.grid.plan import Plan
 
 
 @pytest.fixture
@@ -43,7 +43,6 @@ exec -a "{python}" {Path(sys.executable).resolve()} "$@"
 """)
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
-    monkeypatch.setattr(composed, "_compose_in_child", lambda missing: {key: Config(key, 40) for key in missing})
     for name in ("DRY_RUN", "SANDBOX_URL", "RAY_ADDRESS"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
@@ -56,14 +55,14 @@ def calls(stack: Path) -> list[str]:
 
 def test_the_data_are_made_and_the_miniature_only_where_the_recipe_would_build_one(stack: Path) -> None:
     out = stack / "out"
-    plan = Plan(out, (Cell("math", "add70", "peak", "rkl", 42),), "tiny", {"math": "/a/model"})
+    plan = Plan(out, "tiny", {"math": "/a/model"})
     prepare(plan, ["math"])
-    manifest = json.loads((shared_recipe(plan, "math").data / "manifest.json").read_text())
+    manifest = json.loads((plan.shared_recipe("math").data / "manifest.json").read_text())
     assert set(manifest["files"]) == {f"{split}.parquet" for split in ("train", "selection", "validation", "holdout")}
     assert calls(stack) == []
     stages = (out / "grid" / "shared" / "math" / "stages.jsonl").read_text()
     assert json.loads(stages)["stage"] == "data"
-    prepare(Plan(out, plan.cells, "tiny", {}), ["math"])
+    prepare(Plan(out, "tiny"), ["math"])
     assert calls(stack) == [f"miniature --task math --data {out}/data/math_miniature -o {out}/models/math"]
 
 
@@ -74,10 +73,8 @@ def test_a_cell_is_its_recipe_on_the_shared_data_in_a_folder_of_its_own_name(
     model.mkdir()
     (model / "config.json").write_text("{}")
     (model / "model.safetensors").write_bytes(b"weights")
-    options = ["--profile", "tiny", "--model", str(model), "-o", str(out)]
-    assert main(["grid", "plan", "task=math", "form=gated", "target=peak", "divergence=jsd", "seed=123", *options]) == 0
-    assert main(["grid", "run", "--dry-run", "-o", str(out)]) == 0
-    assert "is not prepared yet" in capsys.readouterr().err
+    words = ["task=math", "form=gated", "target=peak", "divergence=jsd", "seed=123"]
+    stub_grid.planned(Plan(out, "tiny", {"math": str(model)}), *words)
     assert main(["grid", "run", "-o", str(out)]) == 0
     (run,) = out.glob("math_peak_jsd_gated_seed123_tiny-*")
     (train, holdout, evaluate) = calls(stack)
@@ -99,14 +96,14 @@ def test_the_warm_start_is_one_cell_that_the_others_wait_for(stack: Path, capsys
     # Data that are there.
     (out / "data" / "math").mkdir(parents=True)
     (out / "data" / "math" / "manifest.json").write_text('{"files": {}}')
-    assert main(["grid", "plan", "task=math", "form=rlvr", "-o", str(out)]) == 0
-    assert "3 cells and 1 warm starts" in capsys.readouterr().out
+    stub_grid.planned(Plan(out), "task=math", "form=rlvr")
     assert main(["grid", "status", "-o", str(out)]) == 0
     said = capsys.readouterr().out
-    assert said.count("waits for math_warm_start_seed42_gpu-") == 3
+    assert "3 cells: waits for math_warm_start_seed42_gpu-" in said
+    assert "4 cells: 1 planned  3 waiting" in said
     assert main(["grid", "run", "-n", "4", "seed=123,200", "-o", str(out)]) == 0
     made = calls(stack)
-    assert made[0].startswith("warm-start task=math profile=gpu seed=42 ")
+    assert made[0].startswith("warm-start task='math' profile=gpu seed=42 ")
     (start,) = out.glob("math_warm_start_seed42_gpu-*")
     trains = [call for call in made if call.startswith("train ")]
     assert len(trains) == 2
@@ -122,11 +119,10 @@ def test_cells_whose_warm_start_failed_are_not_run(stack: Path, capsys: pytest.C
     out = stack / "out"
     (out / "data" / "math").mkdir(parents=True)
     (out / "data" / "math" / "manifest.json").write_text('{"files": {}}')
-    assert main(["grid", "plan", "task=math", "form=rlvr", "-o", str(out)]) == 0
-    plan = load_plan(out)
+    plan = stub_grid.planned(Plan(out), "task=math", "form=rlvr")
     start = identities(plan, [warm_start_cell("math")])[0]
-    ledger = Ledger(plan, start.run_name)
-    ledger.describe(start)
+    ledger = Ledger(out, start.run_name)
+    ledger.describe(plan, start)
     ledger.record("started", pid=0)
     ledger.record("ended", exit=2, reason="no GPU here")
     capsys.readouterr()
@@ -135,18 +131,20 @@ def test_cells_whose_warm_start_failed_are_not_run(stack: Path, capsys: pytest.C
     assert main(["grid", "status", "-o", str(out)]) == 0
     said = capsys.readouterr().out
     assert "no GPU here" in said
-    assert "4 cells: 1 failed  3 planned" in said
+    assert "4 cells: 1 failed  3 waiting" in said
     # A scheduler that starts one all the same gets a reason.
-    cell = identities(plan, plan.cells)[1]
-    Ledger(plan, cell.run_name).describe(cell)
+    cell = identities(plan)[1]
+    Ledger(out, cell.run_name).describe(plan, cell)
     assert supervise.main([str(out), cell.run_name]) == 2
     assert f"starts from what {start.run_name} makes, which is not done" in capsys.readouterr().err
 
 
-def test_a_stage_that_fails_stops_the_grid(stack: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    plan = Plan(stack / "out", (), "gpu", {})
+def test_a_stage_that_fails_stops_the_grid(
+    stack: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plan = Plan(stack / "out")
     plan.folder.mkdir(parents=True)
+    monkeypatch.setenv("DATASET", str(stack / "nowhere"))
     with pytest.raises(MadrlError, match="preparing math ended with exit code 2: see above"):
-        prepare(plan, ["math"], dataset=str(stack / "nowhere"))
+        prepare(plan, ["math"])
     assert "nowhere" in capfd.readouterr().err
-    prepare(Plan(plan.out, (), "gpu", {}, command=("true",)), ["math"])

@@ -81,7 +81,7 @@ class Program:
         return float(self.header.get("time_limit_s", 0.5))
 
     def code(self, places: dict[str, str]) -> str:
-        """The source as it is sent."""
+        """The source that is sent to the service."""
 
         def copies(match: re.Match[str]) -> str:
             text: str = json.loads(match[2])
@@ -108,7 +108,7 @@ PROGRAMS = [load(path) for path in sorted(FOLDER.glob("*/*.*")) if path.suffix i
 
 @pytest.fixture(scope="module")
 def places(service: "Service") -> Iterator[dict[str, str]]:
-    """What the programs are told of the world outside."""
+    """The facts about the world outside that programs are given."""
     name = f"madrl-hostile-{os.urandom(8).hex()}"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"\0{name}")
@@ -174,7 +174,7 @@ def test_a_hostile_program_ends_in_its_verdict_and_leaves_nothing_behind(
 
 
 def verdict_of(answer: dict[str, Any]) -> str:
-    """Of an answer to /run_code, as /judge would say it."""
+    """The verdict that /judge would give to an answer of /run_code."""
     if answer["status"] == "SandboxError":
         return "IE"
     if answer["compile_result"] and answer["compile_result"]["status"] != "Finished":
@@ -198,7 +198,7 @@ def shorten(value: Any) -> Any:
 
 
 def printed(service: "Service", run_code: dict[str, Any]) -> Any:
-    """What the program prints, for the failure message: a verdict alone does not say what a probe got."""
+    """The output of the program for the failure message, because a verdict alone does not say what a probe got."""
     try:
         answer = service.run_code(**run_code)
     except Exception as error:  # the first failure is the one to report

@@ -28,7 +28,7 @@ class Services(NamedTuple):
 
 @pytest.fixture(scope="module")
 def services() -> Iterator[Services]:
-    """Both, running; neither holds a JVM when the tests are done."""
+    """Both services, running. Neither holds a JVM when the tests are done."""
     with ExitStack() as stack:
         both = Services(stack.enter_context(running_service(2)), stack.enter_context(running_service(2, "--java-loop")))
         yield both
@@ -44,7 +44,7 @@ def services() -> Iterator[Services]:
 
 
 def judge(service: tuple[str, psutil.Process], code: str, count: int, **fields: Any) -> dict[str, Any]:
-    """Adding 2 to 0, 1, 2, ..."""
+    """Tests that add 2 to 0, 1, 2, ..."""
     tests = [{"input": f"{n} 2\n", "output": f"{n + 2}\n"} for n in range(count)]
     request = {"language": "java", "code": code, "tests": tests, "time_limit_s": LIMIT_S, **fields}
     answer: dict[str, Any] = httpx.post(f"{service[0]}/judge", json=request, timeout=300).raise_for_status().json()
@@ -120,7 +120,7 @@ SHAPES = {
         'System.out.printf("%d%n", p.map(P::x).findFirst().get());'
     ),
 }
-"""What right programs look like: each is accepted, and in the loop."""
+"""Right programs of many kinds. Each is accepted, and in the loop."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -137,7 +137,7 @@ def test_a_right_program_takes_less_than_half_of_the_cpu_time_in_the_loop(servic
 
 
 THIRD = "long sum = read(); if (sum == 4) {} System.out.println(sum);"
-"""Right; what stands in the braces happens in the third test only."""
+"""Right programs that do what stands in the braces in the third test only."""
 
 
 def third(what: str) -> str:
@@ -337,7 +337,7 @@ STOPPING = (
     "forged_end",
     "process_left_behind",
 )
-"""Judged up to the first failure as well; for the others the whole way shows as much."""
+"""Programs that are judged up to the first failure as well. For the others the whole way shows as much."""
 
 
 @pytest.mark.parametrize(

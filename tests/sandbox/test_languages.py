@@ -1,4 +1,4 @@
-"""What a source file must be called, and what is run of a compiled one."""
+"""The name that a source file must have, and the compiled file that is run."""
 
 import subprocess
 from pathlib import Path

@@ -53,7 +53,7 @@ def test_64_clients_get_the_verdicts_of_one_and_nothing_leaks(own_service: Any) 
         return len(family), sum(p.num_fds() for p in family), sum(p.memory_info().rss for p in family) / 2**20
 
     def settled(processes: int, fds: int) -> tuple[int, int, float]:
-        """What is held when it is no more than this; after a minute, what is held then."""
+        """Wait until the service holds no more than this, for at most a minute. Returns what it holds then."""
         deadline = time.monotonic() + 60
         while True:
             is_last = time.monotonic() > deadline  # before the look

@@ -15,7 +15,7 @@ PAIRS = {"inputs": ["1 2\n", "40 2\n", "-3 3\n"], "outputs": ["3\n", "42", "0\n"
 
 
 def _verl_results(service: Any, code: str, language: str, timeout: int = 10, pairs: Any = PAIRS) -> list[Any]:
-    """Without -1, which says that the client did not wait long enough."""
+    """The results without -1, which says that the client did not wait long enough."""
     utils = pytest.importorskip("verl.utils.reward_score.sandbox_fusion.utils", exc_type=ImportError)
     url, results = service.url + "/run_code", [-1]
     for _ in range(5):
@@ -100,7 +100,7 @@ def test_a_full_queue_answers_504_here_and_429_with_retry_after_on_judge(own_ser
         )
 
     def answers(path: str, fields: dict[str, Any]) -> list[httpx.Response]:
-        """Of six, let go when four of them are answered."""
+        """The answers to six requests, whose programs are let go when four are answered."""
         with ThreadPoolExecutor(6) as pool:
             six = [pool.submit(post, path, fields) for _ in range(6)]
             with service.letting_go(once=lambda: sum(one.done() for one in six) >= 4):

@@ -37,7 +37,7 @@ for _ in range(3):
 ctypes.CDLL(None).prctl(15, b'stubborn')
 time.sleep(600)
 """
-"""Ignores every signal, and leaves daemons: four processes."""
+"""A program that ignores every signal and leaves daemons: four processes."""
 SLEEPER = """
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -47,7 +47,7 @@ int main() {
     for (;;) usleep(1000);
 }
 """
-"""Sixteen processes."""
+"""A program of sixteen processes."""
 OUTPUT = [{"output": "done"}]
 
 
@@ -72,7 +72,7 @@ def until(condition: Callable[[], bool], timeout_s: float = 120) -> bool:
 
 
 def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Those that still run; a dead one that its new parent has not collected yet is dead."""
+    """The processes that still run. One that has ended and waits for its new parent does not."""
     left = []
     for one in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -140,7 +140,7 @@ def test_a_terminated_service_that_idles_exits_at_once(mortal: "Service") -> Non
 
 
 def test_a_killed_worker_is_replaced_and_its_request_gets_an_answer(mortal: "Service") -> None:
-    """What was lost is done again or owned up to, and never blamed on the program."""
+    """Check that what was lost is done again or answered with an error, and never blamed on the program."""
     with mortal.leaves_nothing_behind(), ThreadPoolExecutor(2) as pool:
         for _ in range(3):
             fields: dict[str, Any] = {"language": "python", "tests": OUTPUT, "time_limit_s": 60}

@@ -57,7 +57,7 @@ def judged(service: Any, *codes: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_waiting_for_a_core_does_not_count_as_time(starved: Callable[..., Any]) -> None:
-    """What takes 0.28 s of CPU time takes 5 s here."""
+    """A program that takes 0.28 s of CPU time takes 5 s here."""
     answer = judged(starved(56), SPIN.format(cpu_s=0.28))
     assert answer["verdict"] == "AC", answer
     assert answer["tests"][0]["wall_s"] > WALL_LIMIT_S

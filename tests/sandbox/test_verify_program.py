@@ -1,4 +1,4 @@
-"""From a response to its verdict, through the real client and the real service."""
+"""A response gets its verdict through the real client and the real service."""
 
 import asyncio
 import json

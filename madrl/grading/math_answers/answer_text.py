@@ -40,7 +40,7 @@ _SENTENCE_END = re.compile(r"[。।\n]|(?<!\bRs)(?<!रु)[.!?](?=\s|$)")
 _BOLD_LINE = re.compile(r"\*\*([^*]+)\*\*[.。।]?")
 
 TAIL_LENGTH = 8192
-"""Of what follows "the answer is", in characters: twice what is graded."""
+"""The number of characters that are read behind "the answer is": twice what is graded."""
 
 
 def answer_in(response: str) -> str | None:

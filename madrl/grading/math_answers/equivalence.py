@@ -16,7 +16,7 @@ class Expression(NamedTuple):
     """A reference or an answer, taken apart as far as its writing goes."""
 
     text: str
-    """In plain notation, without units, degree signs and spaces that mean nothing."""
+    """The answer in plain notation, without units, degree signs and spaces that mean nothing."""
     quantity: Quantity | None
     words: str | None
     """When it is made of words only."""
@@ -32,7 +32,7 @@ class Expression(NamedTuple):
 
     @property
     def latex(self) -> str:
-        """For `symbolic`: a LaTeX formula."""
+        """The LaTeX formula that `symbolic` is given."""
         if self.quantity:
             return self.quantity.latex
         return _QUOTED.sub(r"\\text{\1}", self.text).replace("%", r"\%")
@@ -49,10 +49,10 @@ def decide(reference: str, answer: str) -> bool | None:
     """Whether ``answer`` is ``reference``, or None when their writing does not tell."""
     theirs, ours = _reference(reference), expression(answer)
     # Units, and words of magnitude with them, are gone from the texts: numbers come first.
-    for judge in (_same_quantity, _same_clock, _same_text, _same_words, _same_digits, _same_list):
-        verdict = judge(theirs, ours)
-        if verdict is not None:
-            return verdict
+    for compare in (_same_quantity, _same_clock, _same_text, _same_words, _same_digits, _same_list):
+        is_equal = compare(theirs, ours)
+        if is_equal is not None:
+            return is_equal
     return None
 
 

@@ -1,4 +1,4 @@
-"""MATH: whether the answer that a response gives is the reference, whatever language and notation it is written in.
+"""MATH: the verifier that compares a response's answer with the reference, whatever language and notation it is in.
 
 `answer_text` finds the answer; `equivalence` compares it with the reference as written, word for word or as exact
 fractions, in microseconds; what needs algebra goes to math-verify and sympy in a worker process (`worker_pool`).
@@ -12,7 +12,7 @@ from madrl.grading.math_answers.worker_pool import default_pool
 from madrl.rollout import Rollout, Verification
 
 MAX_ANSWER_LENGTH = 4096
-"""In characters. The longest reference of MATH has 159."""
+"""The number of characters that an answer may have. The longest reference of MATH has 159."""
 
 
 async def verify_math(rollout: Rollout) -> Verification:

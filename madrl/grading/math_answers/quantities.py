@@ -14,10 +14,10 @@ from typing import NamedTuple
 from madrl.grading.math_answers.notation import plain
 
 MAX_EXPONENT = 400
-"""Of a power of ten, of words of magnitude together too: beyond it no exact fraction is made."""
+"""The largest power of ten, all words of magnitude together, of which an exact fraction is made."""
 
 MAX_LENGTH = 1000
-"""In characters, of a text that may be a quantity. Python makes no number of more than 4300 digits."""
+"""The number of characters of a text that may be a quantity. Python makes no number of more than 4300 digits."""
 
 
 class Quantity(NamedTuple):

@@ -35,14 +35,14 @@ from madrl.grading.math_answers import symbolic
 logger = logging.getLogger(__name__)
 
 CPU_S = 3.0
-"""Of a worker, for one answer: CPU time, which a loaded machine does not change. Of 700 wrong answers to problems of
+"""The CPU time of a worker for one answer, which a loaded machine does not change. Of 700 wrong answers to problems of
 MATH the slowest took 0.23 s, the median 3 ms."""
 
 MEMORY_BYTES = 2 << 30
-"""Of a worker's address space; 215 MB of it are the libraries."""
+"""The size of a worker's address space; 215 MB of it are the libraries."""
 
 WALL_S = 90.0
-"""For one answer, start of a worker included: only a machine at a standstill needs it."""
+"""The time for one answer, start of a worker included. Only a machine at a standstill needs it."""
 
 MAX_WORKERS = 4
 """Every reward worker of a run has its own pool, of 100 MB a worker once they have something to do."""
@@ -60,7 +60,7 @@ _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, s
 
 
 class Comparison(NamedTuple):
-    """Whether two answers are equal, and in one word why."""
+    """The correctness of an answer, and the reason in one word."""
 
     correctness: float | None
     """1, 0, or None: ungraded."""
@@ -144,7 +144,7 @@ class WorkerPool:
         return future
 
     def pids(self) -> list[int]:
-        """Of the workers that are alive."""
+        """The process ids of the workers that are alive."""
         with self._changed:
             return [worker.pid for worker in self._workers.values()]
 

@@ -1,4 +1,4 @@
-"""Which of several equal services the next request goes to."""
+"""The choice of the service, among several equal ones, that the next request goes to."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ ASIDE_S, MAX_ASIDE_S = 0.25, 5.0
 """A replica that has failed n times in a row is left alone for min(MAX, ASIDE * 2^(n - 1))."""
 
 WITHOUT_S = 60.0
-"""For so long a replica that says it has no toolchain for a language is believed: then it may have been installed."""
+"""A replica that says it has no toolchain for a language is believed for this long: then it may have been installed."""
 
 RETURN_JITTER_S = 0.1
 """Requests that wait for a replica's return come back spread over this time."""
@@ -25,13 +25,13 @@ class Replica:
 
     url: str
     in_flight: int = 0
-    """Our own requests."""
+    """The number of our own requests that it has not answered yet."""
     failures: int = 0
-    """In a row."""
+    """The number of failures in a row."""
     aside_until: float = 0.0
-    """On the monotonic clock."""
+    """The moment, on the monotonic clock, until which it is left alone."""
     without: dict[str, tuple[float, str]] = field(default_factory=dict)
-    """Language to the moment until which it is not asked for it, on the monotonic clock, and to its own words."""
+    """Language -> the moment, on the monotonic clock, until which it is not asked for it, and its own words."""
 
     def failed(self, trouble: str) -> None:
         """Leave it alone for a while, each time longer; once only for all the requests that one failure hits."""

@@ -41,15 +41,8 @@ class JudgeResult(NamedTuple):
     """One of VERDICTS, or None when ungraded: nothing is known about the program."""
     reason: str = ""
     """Why it is ungraded, or has a verdict although nothing ran."""
-    response: Mapping[str, Any] = {}
-    """The service's whole answer; empty when there is none."""
-
-
-class _Answer(NamedTuple):
-    """A result that repeating the request would not change."""
-
-    status: int
-    result: JudgeResult
+    status: int = httpx.codes.OK
+    """The HTTP status behind it."""
 
 
 class _AttemptError(Exception):
@@ -114,7 +107,7 @@ class SandboxClient:
 
     @property
     def urls(self) -> list[str]:
-        """Of the replicas."""
+        """The replicas' addresses."""
         return [replica.url for replica in self._replicas]
 
     async def __aenter__(self) -> Self:
@@ -144,12 +137,12 @@ class SandboxClient:
         try:
             async with asyncio.timeout(self.deadline_s), self._turns:
                 course.trouble = "no answer"
-                answer = await self._settle(http, request, course)
-                if answer.status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
+                result = await self._settle(http, request, course)
+                if result.status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
                     alone = await self._settle(http, {**request, "tests": [{"input": "", "output": ""}]}, course)
-                    if alone.status == answer.status:
+                    if alone.status == result.status:
                         return JudgeResult("CE", "the program is too large for the sandbox")
-                return answer.result
+                return result
         except TimeoutError:
             return JudgeResult(None, f"no sandbox verdict within {self.deadline_s:g} s: {course.trouble}")
 
@@ -167,15 +160,15 @@ class SandboxClient:
             )
         return self._http
 
-    async def _settle(self, http: httpx.AsyncClient, request: Mapping[str, Any], course: _Course) -> _Answer:
-        """Repeat the request until an answer is final."""
+    async def _settle(self, http: httpx.AsyncClient, request: Mapping[str, Any], course: _Course) -> JudgeResult:
+        """Repeat the request until repeating it would not change the result."""
         body = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
         language = str(request["language"])
         replica, internal_errors = None, 0
         for attempt in itertools.count():
             able = [replica for replica in self._replicas if replica.may_have(language)]
             if not able:
-                return _Answer(httpx.codes.NOT_IMPLEMENTED, JudgeResult(None, self._no_replica_has(language)))
+                return JudgeResult(None, self._no_replica_has(language), httpx.codes.NOT_IMPLEMENTED)
             replica = await next_replica(able, avoid=replica)
             try:
                 return await _attempt(http, replica, language, body)
@@ -185,7 +178,7 @@ class SandboxClient:
                 course.trouble = str(trouble)
                 internal_errors += trouble.internal
             if internal_errors == MAX_INTERNAL_ERRORS:
-                return _Answer(httpx.codes.INTERNAL_SERVER_ERROR, JudgeResult(None, course.trouble))
+                return JudgeResult(None, course.trouble, httpx.codes.INTERNAL_SERVER_ERROR)
             await asyncio.sleep(random.uniform(0, min(MAX_BACKOFF_S, BACKOFF_S * 2.0 ** min(attempt, 30))))
         raise AssertionError("unreachable")
 
@@ -194,7 +187,7 @@ class SandboxClient:
         return f"no sandbox serves {language} ({said}): install it and start that sandbox again, or add one that has it"
 
 
-async def _attempt(http: httpx.AsyncClient, replica: Replica, language: str, body: bytes) -> _Answer:
+async def _attempt(http: httpx.AsyncClient, replica: Replica, language: str, body: bytes) -> JudgeResult:
     """Send the request once. Raises _AttemptError when it is worth repeating and _NotServedError when it is worth
     sending to another, after telling the replica's record."""
     replica.in_flight += 1
@@ -216,7 +209,7 @@ async def _attempt(http: httpx.AsyncClient, replica: Replica, language: str, bod
         raise _failure(replica, f"HTTP {status} {response.text[:200]}", internal=status not in (502, 503, 504))
     if status != httpx.codes.OK:
         reason = f"sandbox {replica.url} refuses the request: HTTP {status} {response.text[:200]}"
-        return _Answer(status, JudgeResult(None, reason))
+        return JudgeResult(None, reason, status)
     try:
         report = response.json()
     except ValueError as error:
@@ -226,7 +219,7 @@ async def _attempt(http: httpx.AsyncClient, replica: Replica, language: str, bod
         message = report.get("message", "") if verdict == "IE" else "an answer of another kind"
         raise _failure(replica, f"internal error: {message}", internal=True)
     replica.worked()
-    return _Answer(status, JudgeResult(verdict, response=report))
+    return JudgeResult(verdict)
 
 
 def _failure(replica: Replica, what: str, internal: bool = False) -> _AttemptError:

@@ -1,4 +1,4 @@
-"""Whether the sandbox services are there and have the languages that a run needs: asked before anything waits for them.
+"""A check that the sandbox services are there and have the languages that a run needs, before anything waits for them.
 
 A service that is gone, or has no compiler for a language, would else be found out by responses that nobody can judge,
 hours into a run or at the end of a deadline.

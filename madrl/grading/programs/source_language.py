@@ -110,7 +110,7 @@ def source_language(code: str, claimed: str | None = None, doubtful: bool = Fals
 
 
 def _read_as_all(code: str, source: bytes, claimed: str | None, doubtful: bool, deadline: float) -> str | None:
-    """As ``source_language``. Raises _TooHardError at the deadline."""
+    """The work of ``source_language``. Raises _TooHardError at the deadline."""
     own = None
     if claimed and _points(code, claimed) >= PLAIN:
         own = _read(source, claimed, deadline)
