@@ -44,7 +44,7 @@ class Miniature:
     steps: int
     batch_size: int
     max_length: int
-    """In tokens, prompt and response together."""
+    """How many tokens prompt and response have together at most."""
     lr: float
     naming: str | None = None
     """How some of the prompts ask for a category, in a base; None where no prompt does."""
