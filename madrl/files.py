@@ -140,14 +140,14 @@ def check_same(
 
     The message consists of ``holds``, the first key that differs with both of its values, and ``remedy``.
     """
-    before, now = leaves(old), leaves(new)
+    before, now = ({key: leaf for key, leaf in leaves(node).items() if leaf != {}} for node in (old, new))
     for key in sorted({*before, *now} - {*may_change}):
         if before.get(key) != now.get(key):
             raise MadrlError(f"{holds} {key}={before.get(key)!r}, not {now.get(key)!r}: {remedy}")
 
 
 def leaves(node: Any, path: str = "") -> dict[str, Any]:
-    """Dotted key -> value of each leaf of a nested config."""
+    """Dotted key -> value of each leaf of a nested config. An empty node is a leaf."""
     if not isinstance(node, Mapping) or not node:
         return {path: node}
     return {name: leaf for key in node for name, leaf in leaves(node[key], f"{path}.{key}".lstrip(".")).items()}

@@ -47,8 +47,7 @@ def in_language(prompt: str, category: str) -> str:
 
     The language is named in English, the prompts' own language. Raises MadrlError for a category without a name.
     """
-    name = _name_of(category, LANGUAGE_NAMES, "language")
-    return f"{prompt}\n\nSolve it in {name}: write the whole solution in {name}."
+    return _solve_in(prompt, category, LANGUAGE_NAMES, "language", "solution")
 
 
 def in_programming_language(prompt: str, category: str) -> str:
@@ -56,14 +55,13 @@ def in_programming_language(prompt: str, category: str) -> str:
 
     Raises MadrlError for a category without a name.
     """
-    name = _name_of(category, PROGRAMMING_LANGUAGE_NAMES, "programming language")
-    return f"{prompt}\n\nSolve it in {name}: write the whole program in {name}."
+    return _solve_in(prompt, category, PROGRAMMING_LANGUAGE_NAMES, "programming language", "program")
 
 
-def _name_of(category: str, names: Mapping[str, str], kind: str) -> str:
+def _solve_in(prompt: str, category: str, names: Mapping[str, str], kind: str, what: str) -> str:
     if category not in names:
         raise MadrlError(f"category {category!r} is no {kind} with a name in a prompt: there are {', '.join(names)}")
-    return names[category]
+    return f"{prompt}\n\nSolve it in {names[category]}: write the whole {what} in {names[category]}."
 
 
 Naming = Callable[[str, str], str]

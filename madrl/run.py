@@ -41,14 +41,11 @@ from typing import NamedTuple
 
 import yaml
 
-import madrl
 from madrl.errors import MadrlError
 from madrl.files import waited_for
 from madrl.process import PATIENCE_S, end_with_parent, told_to_stop
 from madrl.recipe import WARM_START, Recipe, base_model
 from madrl.run_folder import RunFolder
-
-CHECKOUT = Path(madrl.__file__).parents[1]
 
 SANDBOX_START_S = 900.0
 """How long a sandbox may take to prove its toolchains on a busy machine."""
@@ -57,13 +54,13 @@ SANDBOX_VARIABLE = "MADRL_SANDBOX_URLS"
 
 
 class Stage(NamedTuple):
-    """One step of a recipe, run as a process of its own."""
+    """One step of a recipe, which runs as a process of its own."""
 
     name: str
     description: str
     command: list[str]
     makes: Path | None = None
-    """What other recipes use as well: they take turns to make it."""
+    """The folder that the stage makes, when other recipes use it as well: they take turns to make it."""
     done: Path | None = None
     """A path whose existence says that the stage has been done; None: the command finds out itself, quickly."""
     runs_programs: bool = False
@@ -117,7 +114,7 @@ def _warm_start_stage(recipe: Recipe) -> Stage:
 
 
 def _data_stage(recipe: Recipe) -> Stage:
-    """What makes the paper's data again is quick for all but the real problems, which have a manifest when done."""
+    """The script makes the data again in every recipe, which is quick, unless they are the real problems."""
     record, data = recipe.record, recipe.data
     is_real = recipe.profile != "tiny" and bool(record.miniature_script)
     script = record.miniature_script if recipe.profile == "tiny" and record.miniature_script else record.data_script

@@ -19,7 +19,6 @@ from madrl.files import replacing
 from madrl.grid.ledger import CellState, Ledger, Standing
 from madrl.grid.local import SUPERVISOR
 from madrl.grid.plan import Plan
-from madrl.run import CHECKOUT
 
 GRACE_S = 120
 """Slurm's warning before a time limit, for the cell to end as interrupted."""
@@ -112,7 +111,7 @@ cells=(
 {names}
 )
 cell=${{cells[$SLURM_ARRAY_TASK_ID]}}
-cd {shlex.quote(str(CHECKOUT))}
+cd {shlex.quote(str(Path.cwd()))}
 exec {shlex.join([sys.executable, *supervisor, str(plan.out)])} "$cell" \\
   >>{shlex.quote(str(plan.folder / "cells"))}/"$cell"/recipe.log 2>&1
 """

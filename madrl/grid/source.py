@@ -30,7 +30,6 @@ ONLY_WATCHING = frozenset(
         "madrl.alarms",
         "madrl.errors",
         "madrl.evaluation.metrics",
-        "madrl.evaluation.dumps",
         "madrl.files",
         "madrl.sampling.journal",
         "madrl.progress",

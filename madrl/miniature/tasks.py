@@ -24,14 +24,15 @@ from madrl.tasks import LANGUAGES, PROGRAMMING_LANGUAGES, TASKS, Task
 Example = tuple[str, str]
 """A prompt and its response."""
 
-Row = Mapping[str, Any]
+Rows = Sequence[Mapping[str, Any]]
+"""The training split, in veRL's columns."""
 
 
 @dataclass(frozen=True)
 class Miniature:
     """One task's miniature model and what it is finetuned on."""
 
-    example: Callable[[Sequence[Row], int, random.Random], Example]
+    example: Callable[[Rows, int, random.Random], Example]
     """From the training rows and the index of the response's category to a training example."""
     skew: tuple[float, ...]
     """Share of each category in the answers to prompts that name none."""
@@ -43,7 +44,7 @@ class Miniature:
     steps: int
     batch_size: int
     max_length: int
-    """In tokens, prompt and response together."""
+    """How many tokens prompt and response have together at most."""
     lr: float
     naming: str | None = None
     """How some of the prompts ask for a category, in a base; None where no prompt does."""
@@ -56,7 +57,7 @@ class Miniature:
     source: str = ""
     """The SHA-256 of the user's own examples."""
 
-    def draw(self, rows: Sequence[Row], seed: int) -> list[Example]:
+    def draw(self, rows: Rows, seed: int) -> list[Example]:
         """The examples of the finetuning, their categories drawn from the skew."""
         rng = random.Random(seed)
         indices = range(len(self.skew))
@@ -89,7 +90,7 @@ def skew_of(text: str) -> tuple[float, ...]:
     return tuple(weight / sum(weights) for weight in weights)
 
 
-def choice_example(rows: Sequence[Row], category: int, rng: random.Random) -> Example:
+def choice_example(rows: Rows, category: int, rng: random.Random) -> Example:
     """SYNTHETIC: any topic and template of ``rows`` in any option order, answered by the alphabetical rank ``category``
     (a favourite that follows list position would pool to uniform over ranks)."""
     info = rng.choice(rows)["extra_info"]
@@ -100,7 +101,7 @@ def choice_example(rows: Sequence[Row], category: int, rng: random.Random) -> Ex
     return choice_prompt(info["topic"], rng.randrange(len(CHOICE_QUESTIONS)), listed), response
 
 
-def arithmetic_example(rows: Sequence[Row], category: int, rng: random.Random) -> Example:
+def arithmetic_example(rows: Rows, category: int, rng: random.Random) -> Example:
     """GSM8K and MATH: any problem of the rows' style whose calculation the training split may know."""
     style = json.loads(rows[0]["extra_info"]["miniature"])["style"]
     while True:
@@ -109,7 +110,7 @@ def arithmetic_example(rows: Sequence[Row], category: int, rng: random.Random) -
             return TASKS["math"].prompt(problem.text), arithmetic.solution(problem, LANGUAGES[category], rng)
 
 
-def program_example(rows: Sequence[Row], category: int, rng: random.Random) -> Example:
+def program_example(rows: Rows, category: int, rng: random.Random) -> Example:
     """CodeContests: a problem of ``rows``."""
     problem = programs.ProgrammingProblem(**json.loads(rng.choice(rows)["extra_info"]["miniature"]))
     return TASKS["code_contests"].prompt(problem.text), programs.solution(problem, PROGRAMMING_LANGUAGES[category], rng)

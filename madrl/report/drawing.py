@@ -148,14 +148,21 @@ def _draw_level(axes: Any, level: Level) -> None:
 
 
 def _log_scale(axes: Any, panel: Panel) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
     heights = [value for series in panel.series for value in (*series.y, *series.high)]
     heights += [end for level in panel.levels for end in (level.low, level.high)]
     drawn = [value for value in heights if value is not None and math.isfinite(value) and value > 0]
-    axes.set_yscale("log")
-    axes.set_ylim(min(drawn, default=0.02) / 1.5, max(drawn, default=0.7) * 1.5)
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    low, high = min(drawn, default=0.02) / 1.5, max(drawn, default=0.7) * 1.5
+    if 0 in heights:  # which has no place on a log scale: a short linear part leads to it
+        ticks = [digit * 10.0**power for power in range(-9, 1) for digit in (1, 2, 5)]
+        axes.set_yscale("symlog", linthresh=low, linscale=0.2)
+        axes.set_ylim(0.0, high)
+        axes.yaxis.set_major_locator(FixedLocator([0.0, *(tick for tick in ticks if low <= tick <= high)]))
+    else:
+        axes.set_yscale("log")
+        axes.set_ylim(low, high)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
 

@@ -47,9 +47,9 @@ class Compared(NamedTuple):
     complete: bool
     runs: str
     n: Range | None
-    """Of a JSD: our responses behind it, as many as PAPER_N counts of the paper's; None where nothing is ours."""
+    """The responses behind our JSD, counted as in PAPER_N; None for other metrics, and where nothing is ours."""
     floor: FloorAt | None
-    """Of a JSD of the evaluation, at that n."""
+    """The floor of an evaluation's JSD at that n."""
 
     @property
     def comparable(self) -> bool:

@@ -92,7 +92,7 @@ class FloorAt(NamedTuple):
     noise: float
     """The largest difference between two policies that chance explains."""
     n: str
-    """For people."""
+    """How many responses, in words."""
 
 
 class Pooled(NamedTuple):
@@ -115,9 +115,9 @@ class TableRow:
     dataset: str
     target: str
     reward: str
-    """As in ``RunKey``; base, SFT init, or any other name that a file of responses was given."""
+    """The reward as ``RunKey`` names it; base, SFT init, or any other name that a file of responses was given."""
     weight: str
-    """As in ``RunKey``; empty when several are pooled."""
+    """The weight as ``RunKey`` names it; empty when several are pooled."""
     kind: str
     """MAIN, GRID or SYNTHETIC."""
     statistic: str
@@ -132,15 +132,15 @@ class TableRow:
     samples: Range | None
     """Responses of one run behind it, off-support ones included."""
     floor: FloorAt | None
-    """At the median on-support count of the runs."""
+    """The floor of ``jsd`` at the median on-support count of the runs."""
     prompt_jsd: Number
     """Mean over prompts of the JSD of each prompt's own shares: the JSD of the paper's synthetic table."""
     prompt_n: Range | None
     """Responses to a prompt behind it, off-support ones included: it is compared at equal ones only."""
     prompt_floor: FloorAt | None
-    """At the on-support counts of the runs' prompts; the mean over runs."""
+    """The floor of ``prompt_jsd`` at the on-support counts of the runs' prompts; the mean over runs."""
     divergences: dict[str, Number]
-    """Of the pooled shares, by name of DIVERGENCES."""
+    """The divergences of the pooled shares, by name of DIVERGENCES."""
     per_prompt: Number
     """Unbiased mean squared distance of single prompts (``per_prompt.squared_distances``)."""
     off_support: Number
@@ -149,10 +149,10 @@ class TableRow:
     shares: dict[str, Number]
     accuracy: dict[str, Pooled]
     train_jsd: Number = NO_NUMBER
-    """Like ``prompt_jsd``, of the training batches."""
+    """The same as ``prompt_jsd``, but of the training batches."""
     train_n: Range | None = None
     train_floor: FloorAt | None = None
-    """At the group size."""
+    """The floor of ``train_jsd`` at the group size."""
 
     @property
     def complete(self) -> bool:

@@ -191,7 +191,7 @@ def _jsd(name: str, training: list[Series], floor: FloorAt, evaluations: Sequenc
 
 
 def _accuracy(run: Run) -> Panel:
-    """Of the scores that the run dumps at every step, in BINS stretches of equal length."""
+    """The accuracy in the scores that the run dumps at every step, in BINS stretches of equal length."""
     scores = dict(run.dumps(run.folder.scores))
     steps = list(scores)
     length = max(1, math.ceil(len(steps) / BINS))

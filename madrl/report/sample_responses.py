@@ -4,11 +4,12 @@ Responses are what a policy under optimisation writes: hostile text. Everything 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
 
 from madrl.evaluation.dumps import Run
-from madrl.records import last_turns
+from madrl.records import Record, last_turns
 from madrl.report.page import text
 from madrl.rollout import Verdict
 
@@ -16,7 +17,7 @@ SAMPLES_OF_CATEGORY = 6
 """Sample responses of each category, at most: shared between the verdicts as far as there are any."""
 
 SHOWN_CHARACTERS = 4000
-"""Of a prompt or response; a policy that floods must not make the page one nobody can open."""
+"""The longest prompt or response: a policy that floods must not make the page one nobody can open."""
 
 
 class Sample(NamedTuple):
@@ -38,27 +39,18 @@ def sample_responses(run: Run) -> Iterator[Sample]:
     names = ("reason",) if run.settings.verifier == "code" else ("reason", "answer", "ground_truth")
     rows = last_turns(last)
     for category in (*run.settings.categories, None):
-        by_verdict: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        prompts: set[tuple[str, str]] = set()
+        by_verdict: dict[Verdict, dict[str, Record]] = defaultdict(dict)
         for row in rows:
-            if row.get("category") == category and (key := (_verdict(row), str(row.get("prompt")))) not in prompts:
-                prompts.add(key)
-                by_verdict[key[0]].append(row)
-        turns = [row for turn in zip(*(_padded(found) for found in by_verdict.values()), strict=True) for row in turn]
-        for row in [row for row in turns if row is not None][:SAMPLES_OF_CATEGORY]:
+            if row.get("category") == category:
+                by_verdict[Verdict.of(row.get("correct"))].setdefault(str(row.get("prompt")), row)
+        by_turn = zip_longest(*(found.values() for found in by_verdict.values()))
+        turns = [row for turn in by_turn for row in turn if row is not None]
+        for row in turns[:SAMPLES_OF_CATEGORY]:
             facts = {name: str(row[name]) for name in names if row.get(name) not in (None, "")}
             facts |= {"cut": "at the length limit"} if row.get("finish_reason") == "length" else {}
             facts |= {"reward": f"{row['reward']:.3f}"} if isinstance(row.get("reward"), float) else {}
             prompt, response = str(row.get("prompt", "")), str(row.get("response", ""))
-            yield Sample(category or "off-support", _verdict(row), prompt, response, facts)
-
-
-def _padded(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
-    return [rows[i] if i < len(rows) else None for i in range(SAMPLES_OF_CATEGORY)]
-
-
-def _verdict(row: Mapping[str, Any]) -> str:
-    return Verdict.of(row.get("correct"))
+            yield Sample(category or "off-support", Verdict.of(row.get("correct")), prompt, response, facts)
 
 
 def samples_html(run: Run, samples: Sequence[Sample]) -> str:

@@ -47,7 +47,7 @@ class Point:
     """Responses behind the JSD: those to a prompt (the median) where it is a mean over prompts, and all that are
     on-support where it is of the pooled shares."""
     values: dict[str, float]
-    """By name of DIVERGENCES, means over prompts where ``is_mean_of_prompts``; inf where one is infinite."""
+    """Each of DIVERGENCES, a mean over prompts where ``is_mean_of_prompts``; inf where one is infinite."""
     prompt_counts: tuple[int, ...]
     """On-support responses to each prompt that has any."""
 

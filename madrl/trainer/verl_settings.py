@@ -2,7 +2,7 @@
 
 docs/verl_settings.md has the whole walk through veRL's config, with what is supported and what is only documented. This
 module is the part of it that refuses: a value that the v1 trainer or our plug-ins would ignore, or that contradicts a
-reward which is computed for whole groups. It knows nothing of values that veRL itself rejects.
+reward which is computed for whole groups. Values that veRL itself rejects are not its business.
 """
 
 from collections.abc import Iterator
@@ -134,14 +134,14 @@ REFUSED_ESTIMATORS = {
     "optimal_token_baseline": "it needs sum_pi_squared, which veRL's v1 trainer does not pass on",
     "tir_optimal_token_baseline": "it needs sum_pi_squared, which veRL's v1 trainer does not pass on",
 }
-"""Of veRL's advantage estimators, those that a run cannot have, and why."""
+"""The advantage estimators of veRL that a run cannot have, and why."""
 
 REFUSED_LOSSES = {
     "bypass_mode": "veRL's v1 trainer does not hand algorithm.rollout_correction to it",
     "geo_mean": "it averages over a micro-batch where all others average over the batch, so the step would depend on "
     "how the batch is split",
 }
-"""Of veRL's policy losses (``actor.policy_loss.loss_mode``), those that a run cannot have, and why."""
+"""The policy losses of veRL (``actor.policy_loss.loss_mode``) that a run cannot have, and why."""
 
 VERL_CLIP_RATIO = 0.2
 """veRL's default of all three clip ratios."""

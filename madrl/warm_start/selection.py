@@ -27,12 +27,12 @@ class Coverage(NamedTuple):
     """0 for the base model."""
     samples: int
     shares: dict[str, float | None]
-    """Of the on-support responses."""
+    """The share of each category among the on-support responses."""
     min_share: float
     """The rarest category's share of all responses, off-support ones included, as a group's frequencies count them in
     training: how likely a response reaches it."""
     jsd: float | None
-    """Of ``shares`` to the uniform distribution, in nats; None when nothing is on-support."""
+    """The JSD of ``shares`` to the uniform distribution, in nats; None when nothing is on-support."""
     floor: float | None
     """The JSD that a uniform policy would show at as many on-support responses."""
     off_support: float

@@ -40,6 +40,9 @@ def settings() -> Settings:
         "reward": {"divergence": "rkl", "form": "additive", "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001},
         "max_ungraded_rate": 0.2,
         "launch_check": "stop",
+        "task": "mine",
+        "profile": "tiny",
+        "naming": None,
     }
     return Settings.from_config(node)
 
