@@ -15,7 +15,7 @@ from omegaconf import DictConfig
 from madrl.errors import MadrlError
 from madrl.records import Record, Source, read, source_of
 from madrl.rollout import Rollout
-from madrl.trainer.compose import compose
+from madrl.trainer.compose import compose, files_of
 from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.reward_manager import group_reward
 
@@ -112,9 +112,8 @@ def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> l
 
 
 def _training_rows(config: DictConfig) -> list[Mapping[str, Any]]:
-    files = config.data.train_files
     rows: list[Mapping[str, Any]] = []
-    for path in [files] if isinstance(files, str) else files:
+    for path in files_of(config.data.train_files):
         try:
             rows += pq.read_table(path).to_pylist()
         except OSError as error:

@@ -12,7 +12,12 @@ from omegaconf import DictConfig, OmegaConf
 from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY
 
 from madrl.run_folder import RunFolder
-from madrl.trainer.rollout_engines import SEED_PARAMETER
+
+SEED_PARAMETER = {"vllm": "seed", "sglang": "sampling_seed"}
+"""Rollout engine -> its name for a request's sampling seed. These are the engines that a run can have.
+
+SGLang reads its own under deterministic inference only: engine_kwargs.sglang.enable_deterministic_inference=true.
+"""
 
 
 class Rule(NamedTuple):
