@@ -9,7 +9,7 @@ from madrl.extras import require
 from madrl.grading.choice import classify_choice
 from madrl.grading.languages.language import classify_language
 from madrl.grading.plugins import Plugin, load_plugin, name_of
-from madrl.grading.programs.programming_language import classify_programming_language
+from madrl.grading.programs.program import classify_programming_language
 from madrl.rollout import Rollout
 
 Classifier = Callable[[Rollout], Any]

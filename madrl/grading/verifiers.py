@@ -5,9 +5,9 @@ from typing import Any
 
 from madrl.errors import MadrlError
 from madrl.extras import require
+from madrl.grading.choice import verify_listed_option
 from madrl.grading.compute_score import ComputeScore, verifier_of
 from madrl.grading.exact_match import verify_exact_match
-from madrl.grading.listed_option import verify_listed_option
 from madrl.grading.math_answers.math_answer import verify_math
 from madrl.grading.plugins import Plugin, load_plugin
 from madrl.grading.programs.program import verify_program
