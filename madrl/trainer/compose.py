@@ -154,16 +154,10 @@ def check_values(config: DictConfig) -> None:
     _check_verifier(config, settings.verifier)
     if settings.naming is not None:
         load_naming(settings.naming)
-    for key in (
-        "seed",
-        "trainer.total_training_steps",
-        "data.train_batch_size",
-        "actor_rollout_ref.actor.ppo_mini_batch_size",
-        "actor_rollout_ref.rollout.n",
-    ):
-        value = OmegaConf.select(config, key)
-        if isinstance(value, bool) or not isinstance(value, int) or value < (key != "seed"):
-            raise MadrlError(f"{key}={value!r} is not a whole number above 0")
+    for key in ("trainer.total_training_steps", "data.train_batch_size", "actor_rollout_ref.rollout.n"):
+        _check_whole(config, key, 1)
+    _check_whole(config, "actor_rollout_ref.actor.ppo_mini_batch_size", 1)
+    _check_whole(config, "seed", 0)
     if "file" not in config.trainer.logger:
         raise MadrlError(
             f"trainer.logger={list(config.trainer.logger)}: keep 'file' in it, progress is read from there"
@@ -191,10 +185,8 @@ def _check_group_filter(config: DictConfig) -> None:
     if groups_filter.enable:
         if groups_filter.metric not in FILTER_METRICS:
             raise MadrlError(f"algorithm.filter_groups.metric={groups_filter.metric!r} is not one of {FILTER_METRICS}")
-        for key, least in (("max_inflight_gen_batches", 1), ("max_num_gen_batches", 0)):
-            value = groups_filter[key]
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise MadrlError(f"algorithm.filter_groups.{key}={value!r} is not a whole number of {least} or more")
+        _check_whole(config, "algorithm.filter_groups.max_inflight_gen_batches", 1)
+        _check_whole(config, "algorithm.filter_groups.max_num_gen_batches", 0)
     size = config.data.get("gen_batch_size")
     one_by_one = groups_filter.enable or config.trainer.v1.sampler.sync_refill_failed_groups
     if one_by_one and size not in (None, 1):
@@ -206,6 +198,12 @@ def _check_group_filter(config: DictConfig) -> None:
         raise MadrlError(
             f"data.gen_batch_size={size!r} does not divide data.train_batch_size={batch_size}: leave it out"
         )
+
+
+def _check_whole(config: DictConfig, key: str, least: int) -> None:
+    value = OmegaConf.select(config, key)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise MadrlError(f"{key}={value!r} is not a whole number of {least} or more")
 
 
 def _check_verifier(config: DictConfig, verifier: str) -> None:
