@@ -53,7 +53,18 @@ class Finetuning:
     def config(self) -> DictConfig:
         """The config as veRL's trainer will see it: resolved, every key known to the installed veRL. Raises MadrlError
         otherwise."""
-        return _composed(self.config_name, self.arguments())
+        arguments = [f"{key}={hydra_value(value)}" for key, value in self.arguments().items()]
+        try:
+            with initialize_config_dir(str(CONFIG_DIR), version_base=None):
+                config = hydra_compose(self.config_name, overrides=arguments)
+            OmegaConf.resolve(config)
+            missing = sorted(OmegaConf.missing_keys(config))
+        except (HydraException, OmegaConfBaseException) as error:
+            raise MadrlError(f"SFT config {self.config_name}: {' '.join(str(error).split())}") from error
+        if missing:
+            raise MadrlError(f"SFT config {self.config_name}: {missing[0]} is not set")
+        check_keys(config, verl_config("sft_trainer_engine"))
+        return config
 
 
 def finetune(wanted: Finetuning) -> Path:
@@ -89,18 +100,3 @@ def checkpoints(work_dir: Path) -> dict[int, Path]:
     complete = last_checkpoint(folder)
     found = {int(path.name.rpartition("_")[2]): path / "huggingface" for path in folder.glob("global_step_*")}
     return {step: found[step] for step in sorted(found) if step <= complete and (found[step] / "config.json").exists()}
-
-
-def _composed(config_name: str, overrides: Mapping[str, object]) -> DictConfig:
-    arguments = [f"{key}={hydra_value(value)}" for key, value in overrides.items()]
-    try:
-        with initialize_config_dir(str(CONFIG_DIR), version_base=None):
-            config = hydra_compose(config_name, overrides=arguments)
-        OmegaConf.resolve(config)
-        missing = sorted(OmegaConf.missing_keys(config))
-    except (HydraException, OmegaConfBaseException) as error:
-        raise MadrlError(f"SFT config {config_name}: {' '.join(str(error).split())}") from error
-    if missing:
-        raise MadrlError(f"SFT config {config_name}: {missing[0]} is not set")
-    check_keys(config, verl_config("sft_trainer_engine"))
-    return config

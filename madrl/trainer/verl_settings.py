@@ -97,9 +97,7 @@ RULES: tuple[Rule, ...] = (
     Rule("data.return_raw_input_ids", (False,), _NOT_READ),
     Rule("data.return_full_prompt", (False,), _NOT_READ),
     # Advantages and the update.
-    Rule(
-        "critic.enable", (None, False), "a critic predicts what one response earns; here that depends on its siblings"
-    ),
+    Rule("critic.enable", (None, False), _NO_CRITIC),
     Rule("trainer.critic_warmup", (0,), "without a critic to warm up, these steps would train nothing"),
     Rule("algorithm.use_pf_ppo", (False,), "veRL applies it with adv_estimator=gae only, which is not supported"),
     Rule("algorithm.lam", (1.0,), "veRL reads it with adv_estimator=gae only, which is not supported"),
