@@ -187,6 +187,18 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
     return records
 
 
+def whole_lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file from its beginning. What a kill left of the last one is cut off."""
+    whole = 0
+    file.seek(0)
+    for line in file:
+        if not line.endswith(b"\n"):
+            break
+        whole += len(line)
+        yield line
+    file.truncate(whole)
+
+
 class JsonLinesTail:
     """The objects of a JSON-lines file that another process appends to. It need not exist yet."""
 

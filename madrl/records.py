@@ -17,7 +17,7 @@ import json
 import os
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -108,7 +108,7 @@ def read_graded(source: "Source", categories: Sequence[str]) -> list[Record]:
     raises, and MadrlError for a response that is named twice and for one in none of ``categories``.
     """
     seen: set[tuple[str, str, int, int]] = set()
-    counted: dict[tuple[str, str], int] = defaultdict(int)
+    counted: Counter[tuple[str, str]] = Counter()
 
     def check(record: Record) -> None:
         category_indices([record["category"]], categories)
@@ -185,10 +185,7 @@ def likely_group(records: Sequence[Record]) -> str | None:
     key = next((key for key in LIKELY_GROUPS if all(isinstance(r.get(key), str | int) for r in records)), None)
     if key is None:
         return None
-    count: dict[str | int, int] = defaultdict(int)
-    for record in records:
-        count[record[key]] += 1
-    shared = sum(n for n in count.values() if n > 1)
+    shared = sum(n for n in Counter(record[key] for record in records).values() if n > 1)
     return key if 2 * shared > len(records) else None
 
 
@@ -325,9 +322,6 @@ KINDS = {
     "response": Kind(lambda v: isinstance(v, str), "text: write the response's text"),
     "extra_info": Kind(lambda v: v is None or isinstance(v, dict), "an object"),
     "category": Kind(lambda v: v is None or isinstance(v, str), "text: use a declared name, or null for off-support"),
-    "correct": Kind(
-        is_correctness,
-        "a verdict: use true, false, a number from 0 to 1, or null for ungraded",
-    ),
+    "correct": Kind(is_correctness, "a verdict: use true, false, a number from 0 to 1, or null for ungraded"),
 }
 """Key -> what its values must be. A key that is not here may hold anything."""

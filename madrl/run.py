@@ -32,8 +32,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -43,14 +41,14 @@ import yaml
 
 from madrl.errors import MadrlError
 from madrl.files import waited_for
+from madrl.grading.programs.program import URLS_VARIABLE
+from madrl.grading.programs.sandbox_health import health_of
 from madrl.process import PATIENCE_S, end_with_parent, told_to_stop
 from madrl.recipe import WARM_START, Recipe, base_model
 from madrl.run_folder import RunFolder
 
 SANDBOX_START_S = 900.0
 """How long a sandbox may take to prove its toolchains on a busy machine."""
-
-SANDBOX_VARIABLE = "MADRL_SANDBOX_URLS"
 
 
 class Stage(NamedTuple):
@@ -221,9 +219,9 @@ def run_stages(stages: Sequence[Stage], folder: Path, reachable: bool = True) ->
             if stage.done is not None and stage.done.exists():
                 print(f"[{stage.name}] done already: {stage.done}", flush=True)
                 continue
-            if stage.runs_programs and SANDBOX_VARIABLE not in environment:
+            if stage.runs_programs and URLS_VARIABLE not in environment:
                 with _timed("sandbox", f"the judge of programs; log: {folder}/sandbox.log", times):
-                    environment[SANDBOX_VARIABLE] = services.enter_context(sandbox_urls(folder, reachable))
+                    environment[URLS_VARIABLE] = services.enter_context(sandbox_urls(folder, reachable))
             with _timed(stage.name, stage.description, times), _in_turn(stage):
                 if stage.done is None or not stage.done.exists():  # another recipe has not made it meanwhile
                     _call(stage.command, os.environ | environment)
@@ -279,7 +277,7 @@ def sandbox_urls(folder: Path, reachable: bool = True) -> Iterator[str]:
     here and ends with the block, its log in ``folder/sandbox.log``.
 
     Raises MadrlError when none is named and one that is started here could not be reached, or does not start."""
-    named = os.environ.get("SANDBOX_URL") or os.environ.get(SANDBOX_VARIABLE)
+    named = os.environ.get("SANDBOX_URL") or os.environ.get(URLS_VARIABLE)
     if named:
         yield named
         return
@@ -303,7 +301,7 @@ def sandbox_urls(folder: Path, reachable: bool = True) -> Iterator[str]:
     try:
         url = f"http://127.0.0.1:{port}"
         deadline = time.monotonic() + SANDBOX_START_S
-        while not _is_healthy(url):
+        while health_of([url])[0].trouble:
             if service.poll() is not None:
                 raise MadrlError(f"the sandbox did not start (exit code {service.returncode}): see {log}")
             if time.monotonic() > deadline:
@@ -313,11 +311,3 @@ def sandbox_urls(folder: Path, reachable: bool = True) -> Iterator[str]:
     finally:
         service.terminate()
         service.wait()
-
-
-def _is_healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/health", timeout=30):
-            return True
-    except (urllib.error.URLError, OSError):
-        return False

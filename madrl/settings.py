@@ -54,17 +54,14 @@ class Settings:
         target = resolve_target(node["target"], categories)
         reward = RewardConfig(**node["reward"])
         reward.check_target(target)
+        texts = {name: str(node[name]) for name in ("task", "profile", "classifier", "verifier", "launch_check")}
         return cls(
-            task=str(node["task"]),
-            profile=str(node["profile"]),
+            **texts,
             categories=categories,
             target=target,
-            classifier=str(node["classifier"]),
-            verifier=str(node["verifier"]),
             naming=node["naming"] and str(node["naming"]),
             reward=reward,
             max_ungraded_rate=float(rate),
-            launch_check=str(node["launch_check"]),
         )
 
 

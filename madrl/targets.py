@@ -37,16 +37,13 @@ MAX_WEIGHT = 1e100
 
 def check_categories(categories: Sequence[str]) -> tuple[str, ...]:
     """The declared categories as a tuple. Raises MadrlError when there are none, or one is empty or stands twice."""
-    names = tuple(str(c) for c in categories)
+    names = tuple(map(str, categories))
     if not names:
         raise MadrlError("no categories declared: name at least one, e.g. categories=[english,chinese]")
-    seen: set[str] = set()
-    for name in names:
-        if not name.strip():
-            raise MadrlError(f"an empty category name in {list(names)}: give every category a name")
-        if name in seen:
-            raise MadrlError(f"category {name!r} is declared twice in {list(names)}: remove one")
-        seen.add(name)
+    if not all(name.strip() for name in names):
+        raise MadrlError(f"an empty category name in {list(names)}: give every category a name")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise MadrlError(f"category {twice[0]!r} is declared twice in {list(names)}: remove one")
     return names
 
 

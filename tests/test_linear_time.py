@@ -14,6 +14,8 @@ from typing import NamedTuple
 import pytest
 from pumping import Attack, attacks, patterns_in, read_all
 
+from madrl.tasks import PROGRAMMING_LANGUAGES
+
 LENGTH = 100_000
 
 
@@ -70,7 +72,8 @@ def _program() -> Reader:
 def _marks() -> Reader:
     from madrl.grading.programs import language_marks
 
-    found = list(patterns_in(language_marks))
+    found = [mark for language in PROGRAMMING_LANGUAGES for mark in patterns_in(language_marks.marks(language))]
+    found += [language_marks.beyond_c(), *map(language_marks.foreign, PROGRAMMING_LANGUAGES)]
 
     def search(code: str) -> None:
         for mark in found:

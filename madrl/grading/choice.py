@@ -1,4 +1,5 @@
-"""SYNTHETIC: which of the five listed options a response names.
+"""SYNTHETIC: which of the five listed options a response names. Naming any one of them is correct, so that the choice
+of category cannot affect correctness.
 
 The category is the option's alphabetical rank, so that one set of five categories serves every topic. Matching goes
 by whole words and therefore needs a script that puts spaces between words.
@@ -6,36 +7,27 @@ by whole words and therefore needs a script that puts spaces between words.
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.grading.normal_form import normalized
-from madrl.rollout import Classification, Rollout
+from madrl.grading.normal_form import Characters, normalized
+from madrl.rollout import Classification, Rollout, Verification
 
 CHOICE_CATEGORIES = ("rank_1", "rank_2", "rank_3", "rank_4", "rank_5")
 """``rank_1`` is the alphabetically first option; the peaked target excludes ``rank_1`` and ``rank_2``."""
 
 
-class _Fold(dict[int, int | str | None]):
-    """A str.translate table, filled as characters are met: punctuation, symbols, spaces and control characters become
-    a space; accents (U+0300 to U+036F) and invisible format characters go; everything else stays."""
-
-    def __missing__(self, code: int) -> int | str | None:
-        character = chr(code)
-        kind = unicodedata.category(character)
-        folded: int | str | None = code
-        if "\u0300" <= character <= "\u036f" or kind == "Cf":
-            folded = None
-        elif kind[0] in "PSZC":
-            folded = " "
-        self[code] = folded
-        return folded
+def _folded(character: str, kind: str) -> str | None:
+    """Punctuation, symbols, spaces and control characters become a space; accents (U+0300 to U+036F) and invisible
+    format characters go."""
+    if "\u0300" <= character <= "\u036f" or kind == "Cf":
+        return None
+    return " " if kind[0] in "PSZC" else character
 
 
-_FOLD = _Fold()
+_FOLD = Characters(_folded)
 
 
 def fold(text: str) -> str:
@@ -107,3 +99,16 @@ def classify_choice(rollout: Rollout) -> Classification:
     if len(named) > 1:
         return Classification(None, f"names {len(named)} options")
     return Classification(CHOICE_CATEGORIES[key.rank[named.pop()]])
+
+
+async def verify_listed_option(rollout: Rollout) -> Verification:
+    """CORRECT, with the option as it is spelled in the data, when the response names exactly one; else INCORRECT with
+    the classifier's reason. UNGRADED when the ground truth is no list of options: the row is at fault."""
+    try:
+        category, reason = classify_choice(rollout)
+    except MadrlError as error:
+        return Verification(None, reason=str(error))
+    if category is None:
+        return Verification(0.0, reason=reason)
+    option = choice_key(rollout.ground_truth).options[CHOICE_CATEGORIES.index(category)]
+    return Verification(1.0, answer=option)

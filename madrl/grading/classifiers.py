@@ -5,11 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from madrl.errors import MadrlError
-from madrl.extras import require
 from madrl.grading.choice import classify_choice
 from madrl.grading.languages.language import classify_language
 from madrl.grading.plugins import Plugin, load_plugin, name_of
-from madrl.grading.programs.programming_language import classify_programming_language
+from madrl.grading.programs.program import classify_programming_language
 from madrl.rollout import Rollout
 
 Classifier = Callable[[Rollout], Any]
@@ -30,9 +29,7 @@ def load_classifier(spec: Plugin) -> Classifier:
 
     Raises MadrlError when there is none, when it lacks its extra, when it cannot be called, or when it is async.
     """
-    classifier = load_plugin(spec, CLASSIFIERS, "classifier")
-    if isinstance(spec, str) and spec in EXTRAS:
-        require(EXTRAS[spec])
+    classifier = load_plugin(spec, CLASSIFIERS, "classifier", EXTRAS)
     if inspect.iscoroutinefunction(classifier):
         raise MadrlError(f"classifier {name_of(spec)!r} is async: write it as 'def', a classifier waits for nothing")
     return classifier

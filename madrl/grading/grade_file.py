@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from madrl import __version__
 from madrl.errors import MadrlError
-from madrl.files import appending
+from madrl.files import appending, whole_lines
 from madrl.grading.grader import Grader, GraderSpec
 from madrl.progress import progress
 from madrl.records import Record, cannot_write, destination_of, line_of, read, source_of
@@ -133,7 +133,7 @@ def _grade_file(in_path: str | Path, out_path: str | Path, grader: FileGrader) -
             shutil.copyfileobj(whole, sys.stdout.buffer)
         return Graded(counts, 0)
     with _partial(destination, content, grader) as (partial, unfinished):
-        counts += _resumed(unfinished, grader.counted)
+        counts.update(json.loads(line)[grader.counted] for line in whole_lines(unfinished))
         resumed = counts.total()
         try:
             asyncio.run(grade_into(unfinished))
@@ -171,20 +171,6 @@ def _partial(destination: Path, content: str, grader: FileGrader) -> Iterator[tu
         finally:
             if partial.exists() and not _whole_lines(partial):
                 partial.unlink()
-
-
-def _resumed(file: BinaryIO, counted: str) -> Counter[str | None]:
-    """The counts of what an earlier call left; the line that it was stopped in is cut off."""
-    counts: Counter[str | None] = Counter()
-    whole = 0
-    file.seek(0)
-    for line in file:
-        if not line.endswith(b"\n"):
-            break
-        whole += len(line)
-        counts[json.loads(line)[counted]] += 1
-    file.truncate(whole)
-    return counts
 
 
 def _whole_lines(path: Path) -> int:

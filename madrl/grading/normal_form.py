@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Literal
 
 MAX_MARKS = 30
@@ -21,3 +22,15 @@ def normalized(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
     letter with 64,000.
     """
     return unicodedata.normalize(form, _TOO_MANY_MARKS.sub(r"\1", text))
+
+
+class Characters(dict[int, str | None]):
+    """A str.translate table that is filled as characters are met: ``becomes`` takes one with its Unicode category and
+    returns what stands in its place, None for nothing."""
+
+    def __init__(self, becomes: Callable[[str, str], str | None]) -> None:
+        self._becomes = becomes
+
+    def __missing__(self, code: int) -> str | None:
+        self[code] = self._becomes(chr(code), unicodedata.category(chr(code)))
+        return self[code]

@@ -2,9 +2,11 @@
 
 import importlib
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from madrl.errors import MadrlError
+from madrl.extras import require
 
 Plugin = str | Callable[..., Any]
 """How a user names a classifier or a verifier."""
@@ -12,12 +14,17 @@ Plugin = str | Callable[..., Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def load_plugin(spec: str | Function, builtin: Mapping[str, Function], kind: str) -> Function:
+def load_plugin(
+    spec: str | Function, builtin: Mapping[str, Function], kind: str, extras: Mapping[str, str] = MappingProxyType({})
+) -> Function:
     """The function that ``spec`` names: an entry of ``builtin``, the attribute ``name`` of ``pkg.module:name``, or
     ``spec`` itself.
 
-    Raises MadrlError that names the spec, what was tried and what there is.
+    ``extras`` has the extra of the package that an entry of ``builtin`` needs. Raises MadrlError that names the spec,
+    what was tried and what there is, or the extra that is not installed.
     """
+    if isinstance(spec, str) and spec in extras:
+        require(extras[spec])
     plugin = cast(Function, _named(spec, builtin, kind) if isinstance(spec, str) else spec)
     if not callable(plugin):
         raise MadrlError(f"{kind} {spec!r} is a {type(plugin).__name__}: name a function")

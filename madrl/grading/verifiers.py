@@ -4,10 +4,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from madrl.errors import MadrlError
-from madrl.extras import require
+from madrl.grading.choice import verify_listed_option
 from madrl.grading.compute_score import ComputeScore, verifier_of
 from madrl.grading.exact_match import verify_exact_match
-from madrl.grading.listed_option import verify_listed_option
 from madrl.grading.math_answers.math_answer import verify_math
 from madrl.grading.plugins import Plugin, load_plugin
 from madrl.grading.programs.program import verify_program
@@ -53,10 +52,7 @@ def load_verifier(spec: Plugin, compute_score: ComputeScore | None = None) -> Ve
                 "name your own as pkg.module:name"
             )
         return verifier_of(compute_score)
-    verifier = load_plugin(spec, VERIFIERS, "verifier")
-    if isinstance(spec, str) and spec in EXTRAS:
-        require(EXTRAS[spec])
-    return asynchronous(verifier)
+    return asynchronous(load_plugin(spec, VERIFIERS, "verifier", EXTRAS))
 
 
 def check_ready(spec: Plugin, categories: Sequence[str]) -> None:

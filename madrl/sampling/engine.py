@@ -89,6 +89,7 @@ StartSampler = Callable[[Sampling, Prompts, int, Path], AbstractContextManager[S
 """Takes what ``Engines`` takes."""
 
 
+@dataclass
 class Engines:
     """The engines of one model; a context manager that starts and ends them.
 
@@ -102,34 +103,26 @@ class Engines:
     end of its log, when an engine ends early.
     """
 
-    def __init__(
-        self,
-        sampling: Sampling,
-        prompts: Prompts,
-        gpus_per_engine: int,
-        log_dir: Path,
-        command: Sequence[str] = COMMAND,
-    ) -> None:
-        self._sampling = sampling
-        self._prompts = prompts
-        self._gpus_per_engine = gpus_per_engine
-        self._log_dir = log_dir
-        self._command = command
-        self._tokens: dict[tuple[int, str | None], list[int]] = {}
-        self._engines: dict[Connection, tuple[subprocess.Popen[bytes], Path]] = {}
+    sampling: Sampling
+    prompts: Prompts
+    gpus_per_engine: int
+    log_dir: Path
+    command: Sequence[str] = COMMAND
+    _tokens: dict[tuple[int, str | None], list[int]] = field(default_factory=dict, init=False)
+    _engines: dict[Connection, tuple[subprocess.Popen[bytes], Path]] = field(default_factory=dict, init=False)
 
     def __enter__(self) -> "Engines":
-        self._tokens = _tokenized(self._sampling, self._prompts)
+        self._tokens = _tokenized(self.sampling, self.prompts)
         longest = max(map(len, self._tokens.values()))
-        _check_context(self._sampling, longest)
-        self._log_dir.mkdir(parents=True, exist_ok=True)
-        for number, device in enumerate(engine_devices(self._gpus_per_engine)):
-            log = self._log_dir / f"engine-{number}.log"
+        _check_context(self.sampling, longest)
+        self.log_dir.mkdir(parents=True, exist_ok=True)
+        for number, device in enumerate(engine_devices(self.gpus_per_engine)):
+            log = self.log_dir / f"engine-{number}.log"
             ours, theirs = Pipe()
             own = CPU_ENVIRONMENT if device is None else {"CUDA_VISIBLE_DEVICES": device}
             with theirs, log.open("ab") as output:
                 process = subprocess.Popen(
-                    [*self._command, str(theirs.fileno())],
+                    [*self.command, str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,
@@ -138,7 +131,7 @@ class Engines:
                     preexec_fn=end_with_parent(signal.SIGKILL),
                 )
             self._engines[ours] = process, log
-            ours.send((self._sampling, longest, 0 if device is None else device.count(",") + 1))
+            ours.send((self.sampling, longest, 0 if device is None else device.count(",") + 1))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -174,7 +167,7 @@ class Engines:
             return
         busy[connection] = batch
         with contextlib.suppress(BrokenPipeError):  # it has ended: reading from it says so, with the reason
-            connection.send([(self._tokens[r.row, r.asked], r.seed(self._sampling.seed)) for r in batch])
+            connection.send([(self._tokens[r.row, r.asked], r.seed(self.sampling.seed)) for r in batch])
 
     def _receive(self, connection: Connection) -> list[Generated]:
         try:
@@ -207,21 +200,20 @@ def _check_context(sampling: Sampling, longest_prompt: int) -> None:
         )
 
 
-def visible_devices() -> list[str | None]:
-    """One entry for each GPU that this process sees, as CUDA_VISIBLE_DEVICES names it; [None] without a GPU."""
+def visible_devices() -> list[str]:
+    """The GPUs that this process sees, as CUDA_VISIBLE_DEVICES names them."""
     import torch
 
     count = torch.cuda.device_count()
     named = [name for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
-    return [*(named or map(str, range(count)))][:count] or [None]
+    return (named or [str(number) for number in range(count)])[:count]
 
 
 def engine_devices(gpus_per_engine: int) -> list[str | None]:
     """The visible GPUs, ``gpus_per_engine`` to an engine; [None] without a GPU.
 
     Raises MadrlError when they do not divide evenly."""
-    found = [device for device in visible_devices() if device is not None]
-    if not found:
+    if not (found := visible_devices()):
         return [None]
     if gpus_per_engine < 1 or len(found) % gpus_per_engine:
         raise MadrlError(

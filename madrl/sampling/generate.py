@@ -28,12 +28,9 @@ from madrl.rollout import Rollout
 from madrl.sampling.engine import Batch, Engines, Generated, Sampler, Sampling, StartSampler
 from madrl.sampling.journal import Journal
 from madrl.sampling.model_folder import fingerprint
-from madrl.sampling.requests import Request, in_batches, messages_of, read_rows
+from madrl.sampling.requests import Request, messages_of, read_rows
 from madrl.schema import Row
 from madrl.source import digest, plugin_modules
-
-Advance = Callable[[int], object]
-"""Hears how many responses have been added."""
 
 BATCH = 512
 """Responses that are sampled together, and what a kill can cost, on each engine."""
@@ -151,10 +148,11 @@ class Responses:
         """Whether the response is there already."""
         return request.name in self._journal.lines
 
-    def to(self, requests: Sequence[Request], advance: Advance = lambda count: None) -> list[Record]:
+    def to(self, requests: Sequence[Request], advance: Callable[[int], object] = lambda count: None) -> list[Record]:
         """One line for each request, in their order; ``advance`` hears of those that are sampled now."""
         known = self._journal.lines
-        missing = [batch for batch in in_batches(requests, BATCH) if any(r.name not in known for r in batch)]
+        batches = [requests[start : start + BATCH] for start in range(0, len(requests), BATCH)]
+        missing = [batch for batch in batches if any(r.name not in known for r in batch)]
         if missing:
             self._sample(missing, advance)
         return [self._journal.lines[request.name] for request in requests]
@@ -163,7 +161,7 @@ class Responses:
         """Write the file: the lines of ``requests``, in their order."""
         self._journal.finish([request.name for request in requests])
 
-    def _sample(self, batches: Sequence[Batch], advance: Advance) -> None:
+    def _sample(self, batches: Sequence[Batch], advance: Callable[[int], object]) -> None:
         if self._sampler is None:
             self._grader.check_ready()
             self._sampler = self._open.enter_context(self._start())
@@ -175,7 +173,7 @@ class Responses:
         for graded in grading:
             graded.result()
 
-    async def _keep(self, batch: Batch, generated: Sequence[Generated], advance: Advance) -> None:
+    async def _keep(self, batch: Batch, generated: Sequence[Generated], advance: Callable[[int], object]) -> None:
         """Grade a batch and write it down at once, whatever the engines do meanwhile."""
         rows = [self.rows[request.row] for request in batch]
         rollouts = [Rollout.to_row(row, response.text) for row, response in zip(rows, generated, strict=True)]

@@ -45,7 +45,7 @@ def _sample_here(run: RunFolder) -> Sampled:
     settings, config = run.settings(), run.resolved_config()
     if config.paths.get("task"):
         make_importable(Path(config.paths.task).parent)
-    if config.trainer.device != "cpu" and visible_devices() == [None]:
+    if config.trainer.device != "cpu" and not visible_devices():
         raise MadrlError(
             f"{run.root} was trained on GPUs and there is none here: run madrl holdout where there is, or name a Ray "
             "cluster in RAY_ADDRESS"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from madrl.errors import MadrlError
-from madrl.files import check_same, write_text
+from madrl.files import check_same, whole_lines, write_json
 from madrl.records import Name, Record, line_of, name_of, read, write
 
 
@@ -36,29 +36,21 @@ class Journal:
         if self.finished:
             self._remember(list(read(self.out, Name._fields)))
         elif self._batches.exists():
-            self._read_batches()
+            with self._batches.open("r+b") as file:
+                for line in whole_lines(file):
+                    self._remember(json.loads(line))
         return self
 
     def _claim(self) -> None:
         begun = next((path for path in (self.out, self._batches) if path.exists()), None)
         if begun is None:
-            write_text(self.settings_file, json.dumps(self._settings, indent=2) + "\n")
+            write_json(self.settings_file, self._settings)
             return
         if not self.settings_file.exists():
             raise MadrlError(f"{begun} exists and does not say what made it: remove it, or name another file")
         there = json.loads(self.settings_file.read_text(encoding="utf-8"))
         remedy = f"name another file, or remove it and {self.settings_file}"
         check_same(there, self._settings, f"{begun} holds responses made with", remedy)
-
-    def _read_batches(self) -> None:
-        with self._batches.open("r+b") as file:
-            whole = 0
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                whole += len(line)
-                self._remember(json.loads(line))
-            file.truncate(whole)
 
     def _remember(self, lines: Sequence[Record]) -> None:
         self.lines |= {name_of(line): line for line in lines}

@@ -1,7 +1,6 @@
 """What is asked of a model: one request for each row, asked-for category and sample, with a seed of its own."""
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,8 +45,3 @@ def messages_of(row: Row, asked: str | None, naming: Naming | None) -> list[Mess
         return messages
     last = messages[-1]
     return [*messages[:-1], Message(role=last["role"], content=naming(last["content"], asked))]
-
-
-def in_batches(requests: Sequence[Request], size: int) -> list[Sequence[Request]]:
-    """The requests in order, ``size`` at a time."""
-    return [requests[start : start + size] for start in range(0, len(requests), size)]

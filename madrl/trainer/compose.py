@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import ray
+import verl
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir, initialize_config_module
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -64,7 +65,9 @@ def compose(overrides: Sequence[str]) -> DictConfig:
         OmegaConf.resolve(config)
     except (HydraException, OmegaConfBaseException) as error:
         raise MadrlError(" ".join(str(error).split())) from error
-    check_keys(config)
+    if config.trainer.device == "cpu" and config.model_engine != "dp":
+        raise MadrlError(f"model_engine={config.model_engine!r} on a CPU: only dp, which is FSDP2, trains there")
+    check_keys(config, verl_config("ppo_trainer", f"model_engine={config.model_engine}"))
     check_values(config)
     return config
 
@@ -81,11 +84,15 @@ def _replacing_targets(overrides: Sequence[str]) -> list[str]:
 
 
 @functools.cache
-def verl_config(engine: str = "dp") -> DictConfig:
-    """veRL's own ppo_trainer config with that training engine (veRL's ``model_engine``), untouched: a reference to
-    compare with, not to be changed."""
+def verl_config(name: str = "ppo_trainer", *overrides: str) -> DictConfig:
+    """veRL's own config of that name, untouched: a reference to compare with, not to be changed."""
     with initialize_config_module("verl.trainer.config", version_base=None):
-        return hydra_compose("ppo_trainer", overrides=[f"model_engine={engine}"])
+        return hydra_compose(name, overrides=list(overrides))
+
+
+def files_of(files: Any) -> list[str]:
+    """``data.train_files`` or ``data.val_files``, which may be one file or a list."""
+    return [files] if isinstance(files, str) else list(files)
 
 
 def _make_absolute(config: DictConfig) -> None:
@@ -97,18 +104,15 @@ def _make_absolute(config: DictConfig) -> None:
         function.path = str(Path(function.path).expanduser().absolute())
 
 
-def check_keys(config: DictConfig) -> None:
-    """Every key outside OWN_NODES stands in veRL's config for the run's training engine, in the dataclass that veRL
+def check_keys(config: DictConfig, reference: DictConfig) -> None:
+    """Every key outside OWN_NODES stands in ``reference``, which is veRL's own config, in the dataclass that veRL
     builds from the node, or in a node that veRL leaves free; MadrlError otherwise."""
-    if config.trainer.device == "cpu" and config.model_engine != "dp":
-        raise MadrlError(f"model_engine={config.model_engine!r} on a CPU: only dp, which is FSDP2, trains there")
-    reference = verl_config(config.model_engine)
     for key, node in config.items():
         if key not in OWN_NODES:
-            check_node(str(key), node, reference.get(key), known=key in reference)
+            _check_node(str(key), node, reference.get(key), known=key in reference)
 
 
-def check_node(path: str, node: Any, reference: Any, known: bool) -> None:
+def _check_node(path: str, node: Any, reference: Any, known: bool) -> None:
     """Compare one node of a config with ``reference``, the same node of veRL's own; ``known`` is whether there is one.
 
     Raises MadrlError for a key below it that the installed veRL does not know, and a value where it has a mapping.
@@ -116,14 +120,16 @@ def check_node(path: str, node: Any, reference: Any, known: bool) -> None:
     if isinstance(reference, DictConfig) and reference and not isinstance(node, DictConfig):
         raise MadrlError(f"{path}={node!r} is not a mapping: set one of {sorted(map(str, reference))} under it")
     if not known:
-        raise MadrlError(f"veRL {_verl_version()} does not know the config key {path!r}: see the files in madrl/config")
+        raise MadrlError(
+            f"veRL {verl.__version__} does not know the config key {path!r}: see the files in madrl/config"
+        )
     if not isinstance(node, DictConfig):
         return
     allowed = _allowed_keys(path, node, reference)
     for key in node:
         if allowed is not None:
             child = reference.get(key) if isinstance(reference, DictConfig) and key in reference else None
-            check_node(f"{path}.{key!s}", node._get_node(key), child, known=str(key) in allowed)
+            _check_node(f"{path}.{key!s}", node._get_node(key), child, known=str(key) in allowed)
 
 
 def _allowed_keys(path: str, node: DictConfig, reference: Any) -> set[str] | None:
@@ -148,16 +154,10 @@ def check_values(config: DictConfig) -> None:
     _check_verifier(config, settings.verifier)
     if settings.naming is not None:
         load_naming(settings.naming)
-    for key in (
-        "seed",
-        "trainer.total_training_steps",
-        "data.train_batch_size",
-        "actor_rollout_ref.actor.ppo_mini_batch_size",
-        "actor_rollout_ref.rollout.n",
-    ):
-        value = OmegaConf.select(config, key)
-        if isinstance(value, bool) or not isinstance(value, int) or value < (key != "seed"):
-            raise MadrlError(f"{key}={value!r} is not a whole number above 0")
+    for key in ("trainer.total_training_steps", "data.train_batch_size", "actor_rollout_ref.rollout.n"):
+        _check_whole(config, key, 1)
+    _check_whole(config, "actor_rollout_ref.actor.ppo_mini_batch_size", 1)
+    _check_whole(config, "seed", 0)
     if "file" not in config.trainer.logger:
         raise MadrlError(
             f"trainer.logger={list(config.trainer.logger)}: keep 'file' in it, progress is read from there"
@@ -166,9 +166,9 @@ def check_values(config: DictConfig) -> None:
     if refused is not None:
         raise MadrlError(refused)
     _check_group_filter(config)
-    legacy = [key for key in ("custom_reward_function", "reward_model", "sandbox_fusion") if _is_set(config.get(key))]
-    if legacy:
-        raise MadrlError(f"{legacy[0]} is a legacy key that veRL's trainer ignores: use the reward.* keys")
+    for key in ("custom_reward_function", "reward_model", "sandbox_fusion"):
+        if config.get(key) not in (None, verl_config()[key]):
+            raise MadrlError(f"{key} is a legacy key that veRL's trainer ignores: use the reward.* keys")
     try:
         with open_dict(config), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
             validate_config(config, need_reference_policy(config), need_critic(config))
@@ -185,10 +185,8 @@ def _check_group_filter(config: DictConfig) -> None:
     if groups_filter.enable:
         if groups_filter.metric not in FILTER_METRICS:
             raise MadrlError(f"algorithm.filter_groups.metric={groups_filter.metric!r} is not one of {FILTER_METRICS}")
-        for key, least in (("max_inflight_gen_batches", 1), ("max_num_gen_batches", 0)):
-            value = groups_filter[key]
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise MadrlError(f"algorithm.filter_groups.{key}={value!r} is not a whole number of {least} or more")
+        _check_whole(config, "algorithm.filter_groups.max_inflight_gen_batches", 1)
+        _check_whole(config, "algorithm.filter_groups.max_num_gen_batches", 0)
     size = config.data.get("gen_batch_size")
     one_by_one = groups_filter.enable or config.trainer.v1.sampler.sync_refill_failed_groups
     if one_by_one and size not in (None, 1):
@@ -200,6 +198,12 @@ def _check_group_filter(config: DictConfig) -> None:
         raise MadrlError(
             f"data.gen_batch_size={size!r} does not divide data.train_batch_size={batch_size}: leave it out"
         )
+
+
+def _check_whole(config: DictConfig, key: str, least: int) -> None:
+    value = OmegaConf.select(config, key)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise MadrlError(f"{key}={value!r} is not a whole number of {least} or more")
 
 
 def _check_verifier(config: DictConfig, verifier: str) -> None:
@@ -216,16 +220,3 @@ def _check_verifier(config: DictConfig, verifier: str) -> None:
             f"set madrl.verifier={COMPUTE_SCORE}, or leave the path out"
         )
     load_verifier(verifier, compute_score_of(config))
-
-
-def _is_set(node: Any) -> bool:
-    """Whether any leaf of one of veRL's legacy nodes differs from veRL's default."""
-    if node is None:
-        return False
-    return bool(OmegaConf.to_container(node) != OmegaConf.to_container(verl_config()[node._key()], resolve=True))
-
-
-def _verl_version() -> str:
-    import verl
-
-    return str(verl.__version__)

@@ -27,7 +27,7 @@ from madrl.grading.grader import PluginError
 from madrl.rollout import Grade
 from madrl.trainer.prompt_group import PromptGroup
 from madrl.trainer.reward_manager import GRADE, GRADE_COLUMN, STAGE
-from madrl.trainer.rollout_engines import SEED_PARAMETER
+from madrl.trainer.verl_settings import SEED_PARAMETER
 
 _AgentLoopWorker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
 

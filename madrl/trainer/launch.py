@@ -23,13 +23,13 @@ from omegaconf import DictConfig, OmegaConf
 import madrl
 from madrl.alarms import read_events, stretches
 from madrl.errors import MadrlError
-from madrl.files import check_same, locked, write_text
+from madrl.files import check_same, locked, write_json, write_text
 from madrl.grading.verifiers import check_ready
 from madrl.process import all_gpus, hydra_value, run_logged
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
 from madrl.trainer.cluster import check_alone, forwarded
-from madrl.trainer.compose import compose
+from madrl.trainer.compose import compose, files_of
 from madrl.trainer.progress import progress_of
 from madrl.trainer.prompt_lengths import check_prompt_lengths
 
@@ -56,9 +56,8 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     if dry_run:
         print(OmegaConf.to_yaml(config), end="")
         return
-    for files in (config.data.train_files, config.data.val_files):
-        for path in [files] if isinstance(files, str) else files:
-            check_parquet(path)
+    for path in files_of(config.data.train_files) + files_of(config.data.val_files):
+        check_parquet(path)
     run = RunFolder(config.paths.run)
     total = int(config.trainer.total_training_steps)
     if run.checkpoint_step() < total:  # before the folder is claimed with a config that has to change
@@ -151,7 +150,7 @@ def _attempt(run: RunFolder, facts: dict[str, Any], overrides: Sequence[str]) ->
     }
     facts["attempts"].append(attempt)
     run.metrics.mkdir(parents=True, exist_ok=True)
-    write_text(run.facts, json.dumps(facts, indent=2) + "\n")
+    write_json(run.facts, facts)
     try:
         yield len(facts["attempts"])
         attempt["status"] = "finished"
@@ -161,7 +160,7 @@ def _attempt(run: RunFolder, facts: dict[str, Any], overrides: Sequence[str]) ->
         raise
     finally:
         attempt["ended"] = _now()
-        write_text(run.facts, json.dumps(facts, indent=2) + "\n")
+        write_json(run.facts, facts)
 
 
 def _run_verl(

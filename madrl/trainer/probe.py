@@ -6,11 +6,10 @@ import subprocess
 import sys
 from typing import Any
 
-import numpy as np
 import torch
 from omegaconf import DictConfig
-from tensordict import TensorDict
-from verl.protocol import DataProto
+from verl.experimental.agent_loop import AgentLoopOutput
+from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics
 from verl.trainer.ppo.reward import load_reward_manager, resolve_reward_manager_cls
 from verl.utils.import_utils import load_class_from_fqn, load_extern_object
 
@@ -18,6 +17,7 @@ from madrl.errors import MadrlError
 from madrl.grading.choice import choice_ground_truth
 from madrl.process import CPU_ENVIRONMENT
 from madrl.trainer.compose import compose
+from madrl.trainer.group_loop import Arrival, group_data
 
 OPTIONS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
 
@@ -80,30 +80,17 @@ def score_one_group() -> list[float]:
     """
     words = [OPTIONS[0], OPTIONS[0], OPTIONS[2], OPTIONS[3], "nothing"]
     manager = load_reward_manager(_probe_config(), _Words(words))
-    n = len(words)
-
-    def column(value: Any) -> np.ndarray[Any, Any]:
-        array = np.empty(n, dtype=object)
-        array[:] = [value] * n
-        return array
-
-    data = DataProto(
-        batch=TensorDict(
-            {
-                "prompts": torch.zeros(n, 1, dtype=torch.int64),
-                "responses": torch.arange(n).unsqueeze(1),
-                "response_mask": torch.ones(n, 1, dtype=torch.int64),
-            },
-            batch_size=n,
-        ),
-        non_tensor_batch={
-            "uid": column("probe"),
-            "data_source": column("probe"),
-            "reward_model": column({"ground_truth": choice_ground_truth(OPTIONS)}),
-            "extra_info": column({"split": "probe", "index": 0}),
-        },
-    )
-    rewards: list[float] = asyncio.run(manager.run_single(data))["reward_score"]
+    row = {
+        "uid": "probe",
+        "data_source": "probe",
+        "reward_model": {"ground_truth": choice_ground_truth(OPTIONS)},
+        "extra_info": {"split": "probe", "index": 0},
+    }
+    arrivals = [
+        Arrival(AgentLoopOutput(prompt_ids=[0], response_ids=[i], response_mask=[1], metrics=AgentLoopMetrics()), row)
+        for i in range(len(words))
+    ]
+    rewards: list[float] = asyncio.run(manager.run_single(group_data(arrivals, {})))["reward_score"]
     if not min(rewards[2:4]) > max(*rewards[:2], rewards[4]):
         raise MadrlError(f"the group reward is wrong: {rewards} for two excluded, two wanted and one invalid answer")
     return rewards

@@ -9,7 +9,6 @@ Images, audio and a dataset class of the user's own (``data.custom_cls``) are no
 
 import contextlib
 import io
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -18,6 +17,7 @@ from verl.tools.tool_registry import load_all_tools
 from verl.utils.tokenizer import hf_tokenizer, normalize_token_ids
 
 from madrl.errors import MadrlError
+from madrl.trainer.compose import files_of
 
 
 def check_prompt_lengths(config: DictConfig) -> None:
@@ -31,7 +31,7 @@ def check_prompt_lengths(config: DictConfig) -> None:
     limit, filtered = int(data.max_prompt_length), bool(data.filter_overlong_prompts)
     options = _template_options(data)
     for kind, files in (("validation", data.val_files), ("training", data.train_files)):
-        lengths = [length for path in _paths(files) for length in prompt_lengths(path, tokenizer, options)]
+        lengths = [length for path in files_of(files) for length in prompt_lengths(path, tokenizer, options)]
         overlong = sum(length > limit for length in lengths)
         if not overlong:
             continue
@@ -89,7 +89,3 @@ def _template_options(data: DictConfig) -> dict[str, Any]:
     if tools:
         options["tools"] = [tool.tool_schema.model_dump(exclude_unset=True, exclude_none=True) for tool in tools]
     return options
-
-
-def _paths(files: Any) -> Sequence[str]:
-    return [files] if isinstance(files, str) else list(files)

@@ -5,7 +5,7 @@ category that carries the row's own reference, and one that is off-support and w
 reference, so theirs only read their input: in their category, and incorrect.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,44 +15,34 @@ from omegaconf import DictConfig
 from madrl.errors import MadrlError
 from madrl.records import Record, Source, read, source_of
 from madrl.rollout import Rollout
-from madrl.trainer.compose import compose
+from madrl.trainer.compose import compose, files_of
 from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.reward_manager import group_reward
 
 ROWS = 8
 """Rows that the responses written here are for."""
 
-SOLUTIONS = {
-    "en": "We write down what is given and compute step by step. So the answer is \\boxed{{{answer}}}.",
-    "zh": "我们先列出已知条件,然后一步一步地计算。所以答案是 \\boxed{{{answer}}}。",
-    "es": "Anotamos los datos del problema y calculamos paso a paso. La respuesta es \\boxed{{{answer}}}.",
-    "hi": "हम दी गई बातें लिखते हैं और फिर एक एक करके गणना करते हैं। इसलिए उत्तर \\boxed{{{answer}}} है।",
-    "fr": "Nous notons les données et nous calculons pas à pas. La réponse est donc \\boxed{{{answer}}}.",
+RESPONSES: Mapping[str, Sequence[str]] = {
+    "language": (
+        "We write down what is given and compute step by step. So the answer is \\boxed{ANSWER}.",
+        "我们先列出已知条件,然后一步一步地计算。所以答案是 \\boxed{ANSWER}。",
+        "Anotamos los datos del problema y calculamos paso a paso. La respuesta es \\boxed{ANSWER}.",
+        "हम दी गई बातें लिखते हैं और फिर एक एक करके गणना करते हैं। इसलिए उत्तर \\boxed{ANSWER} है।",
+        "Nous notons les données et nous calculons pas à pas. La réponse est donc \\boxed{ANSWER}.",
+        "Wir schreiben auf, was gegeben ist, und rechnen Schritt für Schritt. Die Antwort fehlt noch.",
+    ),
+    "programming_language": (
+        "```python\nimport sys\n\ndata = sys.stdin.read()\n```",
+        "```cpp\n#include <iostream>\n#include <string>\n\nint main() {\n    std::string word;\n"
+        "    while (std::cin >> word) {\n    }\n}\n```",
+        "```java\npublic class Main {\n    public static void main(String[] args) throws Exception {\n"
+        "        byte[] data = System.in.readAllBytes();\n    }\n}\n```",
+        '```go\npackage main\n\nimport (\n\t"io"\n\t"os"\n)\n\nfunc main() {\n\tio.ReadAll(os.Stdin)\n}\n```',
+        "```javascript\nconst data = require('fs').readFileSync(0, 'utf8');\n```",
+        "```ruby\ndata = $stdin.read\nputs data.lines.map(&:chomp).sum(&:size)\n```",
+    ),
 }
-OFF_SUPPORT_SOLUTION = "Wir schreiben auf, was gegeben ist, und rechnen Schritt für Schritt. Die Antwort fehlt noch."
-
-PROGRAMS = {
-    "python": "import sys\n\ndata = sys.stdin.read()\n",
-    "cpp": "#include <iostream>\n#include <string>\n\nint main() {\n    std::string word;\n"
-    "    while (std::cin >> word) {\n    }\n}\n",
-    "java": "public class Main {\n    public static void main(String[] args) throws Exception {\n"
-    "        byte[] data = System.in.readAllBytes();\n    }\n}\n",
-    "go": 'package main\n\nimport (\n\t"io"\n\t"os"\n)\n\nfunc main() {\n\tio.ReadAll(os.Stdin)\n}\n',
-    "javascript": "const data = require('fs').readFileSync(0, 'utf8');\n",
-}
-OFF_SUPPORT_PROGRAM = "```ruby\ndata = $stdin.read\nputs data.lines.map(&:chomp).sum(&:size)\n```"
-
-
-def _solutions(ground_truth: str) -> list[str]:
-    return [*(text.format(answer=ground_truth) for text in SOLUTIONS.values()), OFF_SUPPORT_SOLUTION]
-
-
-def _programs(ground_truth: str) -> list[str]:
-    return [*(f"```{tag}\n{code}```" for tag, code in PROGRAMS.items()), OFF_SUPPORT_PROGRAM]
-
-
-RESPONSES: Mapping[str, Callable[[str], list[str]]] = {"language": _solutions, "programming_language": _programs}
-"""Classifier -> the responses to a row with that ground truth."""
+"""Classifier -> the responses to a row, one in each category and one off-support. ANSWER is the row's ground truth."""
 
 
 class Rehearsed(NamedTuple):
@@ -96,7 +86,8 @@ def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> l
     reward.grader.check_ready()
     if responses is None:
         groups = [
-            Group(row, RESPONSES[name](row["reward_model"]["ground_truth"])) for row in rows[:: -(-len(rows) // ROWS)]
+            Group(row, [text.replace("ANSWER", row["reward_model"]["ground_truth"]) for text in RESPONSES[name]])
+            for row in rows[:: -(-len(rows) // ROWS)]
         ]
     else:
         groups = _groups_in(source_of(responses), rows)
@@ -112,9 +103,8 @@ def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> l
 
 
 def _training_rows(config: DictConfig) -> list[Mapping[str, Any]]:
-    files = config.data.train_files
     rows: list[Mapping[str, Any]] = []
-    for path in [files] if isinstance(files, str) else files:
+    for path in files_of(config.data.train_files):
         try:
             rows += pq.read_table(path).to_pylist()
         except OSError as error:

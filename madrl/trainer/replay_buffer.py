@@ -16,7 +16,6 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +44,6 @@ POLL_INTERVAL_S = 0.05
 """How often the buffer looks for finished groups. veRL's own 2 s are a whole step of a small model."""
 
 
-@dataclass
-class DroppedGroups:
-    """The groups of one step that are not trained on: they were filtered, failed as a whole, or were not needed."""
-
-    groups: int = 0
-    records: list[dict[str, Any]] = field(default_factory=list)
-
-
 class MadReplayBuffer(ReplayBuffer):
     """veRL's replay buffer that also measures each batch and writes down every response's score.
 
@@ -79,7 +70,10 @@ class MadReplayBuffer(ReplayBuffer):
         self.max_response_length = int(options["max_response_length"])
         self.run = RunFolder(options["run"])
         self.health: RunHealth | None = None
-        self._dropped = DroppedGroups()
+        self._n_dropped = 0
+        """The groups of a step that are not trained on: they were filtered, failed as a whole, or were not needed."""
+        self._dropped: list[dict[str, Any]] = []
+        """The responses in them."""
         self._next_look = 0
         self._first_validation: list[dict[str, Any]] = []
         self._launched = False
@@ -91,16 +85,16 @@ class MadReplayBuffer(ReplayBuffer):
         in validation: an outage must neither be trained on nor be reported as a result. Raises MadrlError also when the
         first training batch of a run shows that it cannot be steered (``madrl.launch_check``).
         """
-        self._dropped = DroppedGroups()
+        self._n_dropped, self._dropped = 0, []
         self._next_look = batch_size
         batch, metrics = super().sample(global_steps, partition_id, batch_size)
-        records = self._records(batch) + self._dropped.records
-        groups = batch_size + self._dropped.groups
+        records = self._records(batch) + self._dropped
+        groups = batch_size + self._n_dropped
         if partition_id == "train":
             write_scores(self.run.scores, global_steps, records)
             metrics |= batch_metrics(records, self.settings)
             metrics["mad/failed_session_rate"] = 1.0 - len(records) / (groups * self.group_size["train"])
-            metrics["mad/dropped_group_rate"] = self._dropped.groups / groups
+            metrics["mad/dropped_group_rate"] = self._n_dropped / groups
             metrics |= self._alarms(global_steps, batch_size, metrics)
         elif global_steps == 0:
             self._first_validation += records
@@ -129,9 +123,9 @@ class MadReplayBuffer(ReplayBuffer):
 
     def _clear_groups(self, partition_id: str, uids: set[str]) -> None:
         """Drop groups as veRL does, after they have been measured."""
-        self._dropped.groups += len(uids)
+        self._n_dropped += len(uids)
         records = self._records(self._in_store(partition_id, uids))
-        self._dropped.records += [record | {"dropped": True} for record in records]
+        self._dropped += [record | {"dropped": True} for record in records]
         super()._clear_groups(partition_id, uids)
 
     def _evict_terminal_groups(self, global_steps: int, partition_id: str, eviction_reasons: Any) -> Any:
@@ -142,11 +136,11 @@ class MadReplayBuffer(ReplayBuffer):
         """
         evicted = super()._evict_terminal_groups(global_steps, partition_id, eviction_reasons)
         waiting = self.finished_keys[partition_id] | self.failure_keys[partition_id]
-        finished = self._dropped.groups + len(waiting)
-        if not self._dropped.groups or finished < self._next_look:
+        finished = self._n_dropped + len(waiting)
+        if not self._n_dropped or finished < self._next_look:
             return evicted
         self._next_look = finished + self.train_batch_size
-        records = self._dropped.records + self._records(self._in_store(partition_id, waiting))
+        records = self._dropped + self._records(self._in_store(partition_id, waiting))
         self._check(global_steps, partition_id, records, finished)
         limit = self.max_gen_batches * self.train_batch_size
         if 0 < limit <= finished and len(waiting) < self.train_batch_size:

@@ -1,14 +1,12 @@
 """Supervised finetuning with veRL's own SFT trainer (FSDP2), as child processes that resume where they were stopped."""
 
-import functools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from hydra import compose as hydra_compose
-from hydra import initialize_config_dir, initialize_config_module
+from hydra import initialize_config_dir
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -16,7 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 from madrl.errors import MadrlError
 from madrl.process import hydra_value, run_logged
 from madrl.run_folder import last_checkpoint
-from madrl.trainer.compose import CONFIG_DIR, check_node
+from madrl.trainer.compose import CONFIG_DIR, check_keys, verl_config
 from madrl.trainer.progress import progress_of
 
 
@@ -55,7 +53,18 @@ class Finetuning:
     def config(self) -> DictConfig:
         """The config as veRL's trainer will see it: resolved, every key known to the installed veRL. Raises MadrlError
         otherwise."""
-        return _composed(self.config_name, self.arguments())
+        arguments = [f"{key}={hydra_value(value)}" for key, value in self.arguments().items()]
+        try:
+            with initialize_config_dir(str(CONFIG_DIR), version_base=None):
+                config = hydra_compose(self.config_name, overrides=arguments)
+            OmegaConf.resolve(config)
+            missing = sorted(OmegaConf.missing_keys(config))
+        except (HydraException, OmegaConfBaseException) as error:
+            raise MadrlError(f"SFT config {self.config_name}: {' '.join(str(error).split())}") from error
+        if missing:
+            raise MadrlError(f"SFT config {self.config_name}: {missing[0]} is not set")
+        check_keys(config, verl_config("sft_trainer_engine"))
+        return config
 
 
 def finetune(wanted: Finetuning) -> Path:
@@ -91,27 +100,3 @@ def checkpoints(work_dir: Path) -> dict[int, Path]:
     complete = last_checkpoint(folder)
     found = {int(path.name.rpartition("_")[2]): path / "huggingface" for path in folder.glob("global_step_*")}
     return {step: found[step] for step in sorted(found) if step <= complete and (found[step] / "config.json").exists()}
-
-
-def _composed(config_name: str, overrides: Mapping[str, object]) -> DictConfig:
-    arguments = [f"{key}={hydra_value(value)}" for key, value in overrides.items()]
-    try:
-        with initialize_config_dir(str(CONFIG_DIR), version_base=None):
-            config = hydra_compose(config_name, overrides=arguments)
-        OmegaConf.resolve(config)
-        missing = sorted(OmegaConf.missing_keys(config))
-    except (HydraException, OmegaConfBaseException) as error:
-        raise MadrlError(f"SFT config {config_name}: {' '.join(str(error).split())}") from error
-    if missing:
-        raise MadrlError(f"SFT config {config_name}: {missing[0]} is not set")
-    reference = _verl_sft_config()
-    for key, node in config.items():
-        check_node(str(key), node, reference.get(key), known=key in reference)
-    return config
-
-
-@functools.cache
-def _verl_sft_config() -> Any:
-    """veRL's own config of its SFT trainer, untouched."""
-    with initialize_config_module("verl.trainer.config", version_base=None):
-        return hydra_compose("sft_trainer_engine")

@@ -12,7 +12,12 @@ from omegaconf import DictConfig, OmegaConf
 from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY
 
 from madrl.run_folder import RunFolder
-from madrl.trainer.rollout_engines import SEED_PARAMETER
+
+SEED_PARAMETER = {"vllm": "seed", "sglang": "sampling_seed"}
+"""Rollout engine -> its name for a request's sampling seed. These are the engines that a run can have.
+
+SGLang reads its own under deterministic inference only: engine_kwargs.sglang.enable_deterministic_inference=true.
+"""
 
 
 class Rule(NamedTuple):
@@ -92,9 +97,7 @@ RULES: tuple[Rule, ...] = (
     Rule("data.return_raw_input_ids", (False,), _NOT_READ),
     Rule("data.return_full_prompt", (False,), _NOT_READ),
     # Advantages and the update.
-    Rule(
-        "critic.enable", (None, False), "a critic predicts what one response earns; here that depends on its siblings"
-    ),
+    Rule("critic.enable", (None, False), _NO_CRITIC),
     Rule("trainer.critic_warmup", (0,), "without a critic to warm up, these steps would train nothing"),
     Rule("algorithm.use_pf_ppo", (False,), "veRL applies it with adv_estimator=gae only, which is not supported"),
     Rule("algorithm.lam", (1.0,), "veRL reads it with adv_estimator=gae only, which is not supported"),

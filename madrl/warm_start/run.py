@@ -86,7 +86,7 @@ def resolved(overrides: Sequence[str]) -> dict[str, Any]:
 
 def _check_gpus(sft: "DictConfig") -> None:
     """Raises MadrlError where the finetuning wants GPUs and there are not as many: before hours of sampling."""
-    there = sum(device is not None for device in visible_devices())
+    there = len(visible_devices())
     if sft.trainer.device != "cpu" and there < sft.trainer.n_gpus_per_node:
         raise MadrlError(
             f"the warm start takes sft.trainer.n_gpus_per_node={sft.trainer.n_gpus_per_node} GPUs of one node, and "

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from madrl.grading.listed_option import verify_listed_option
+from madrl.grading.choice import verify_listed_option
 from madrl.rollout import Rollout, Verification
 
 SAUCES = json.dumps(["béchamel", "espagnole", "hollandaise", "tomato", "velouté"])

@@ -4,9 +4,8 @@ from pathlib import Path
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.grading.choice import classify_choice
+from madrl.grading.choice import classify_choice, verify_listed_option
 from madrl.grading.classifiers import CLASSIFIERS, load_classifier
-from madrl.grading.listed_option import verify_listed_option
 from madrl.grading.plugins import load_plugin, name_of
 from madrl.grading.verifiers import VERIFIERS, load_verifier
 from madrl.rollout import Classification, Rollout

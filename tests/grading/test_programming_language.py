@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from madrl.grading.programs.extract import LANGUAGE_OF_TAG
-from madrl.grading.programs.programming_language import classify_programming_language
+from madrl.grading.programs.program import classify_programming_language
 from madrl.rollout import Classification, Rollout
 from madrl.tasks import PROGRAMMING_LANGUAGES
 

@@ -15,13 +15,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from madrl.grading.math_answers.worker_pool import Comparison, WorkerPool
+from madrl.grading.math_answers.worker_pool import WorkerPool
+from madrl.rollout import Verification
 
 ROOT = Path(__file__).parents[2]
 HANGS = "9^{9^9}"
 """Beside the reference x^2+1."""
 
-EQUAL = Comparison(1.0)
+EQUAL = Verification(1.0)
 LONG_S = 600.0
 """No test waits for so long, unless it fails: a process may stand still for half a minute on a busy machine."""
 
@@ -78,7 +79,7 @@ def _busy_worker(pool: WorkerPool, not_pid: int | None = None) -> int:
 
 def test_formulas_are_compared_as_algebra(pool: WorkerPool) -> None:
     assert pool.submit("x^2+2x+1", "(x+1)^2").result(LONG_S) == EQUAL
-    assert pool.submit("x^2+2x+1", "(x-1)^2").result(LONG_S) == Comparison(0.0, "wrong")
+    assert pool.submit("x^2+2x+1", "(x-1)^2").result(LONG_S) == Verification(0.0, reason="wrong")
 
 
 def test_no_process_is_started_before_there_is_something_to_compare() -> None:
@@ -88,7 +89,7 @@ def test_no_process_is_started_before_there_is_something_to_compare() -> None:
 def test_an_answer_that_hangs_is_incorrect_at_its_deadline_and_costs_one_worker(pool: WorkerPool) -> None:
     pool.submit("x", "2x").result(LONG_S)
     before = pool.pids()
-    assert pool.submit("x^2+1", HANGS).result(LONG_S) == Comparison(0.0, "deadline")
+    assert pool.submit("x^2+1", HANGS).result(LONG_S) == Verification(0.0, reason="deadline")
     assert pool.submit("3x", "x+2x").result(LONG_S) == EQUAL
     assert len(pool.pids()) == 1
     assert pool.pids() != before
@@ -101,7 +102,7 @@ def test_a_hanging_answer_is_remembered(pool: WorkerPool) -> None:
 
 
 def test_a_reference_that_hangs_is_ungraded_and_costs_one_deadline(pool: WorkerPool) -> None:
-    bad = Comparison(None, "bad_reference")
+    bad = Verification(None, reason="bad_reference")
     reference = r"\log(" * 300 + "2" + ")" * 300
     assert pool.submit(reference, "5x").result(LONG_S) == bad
     with _held(pool):
@@ -109,7 +110,7 @@ def test_a_reference_that_hangs_is_ungraded_and_costs_one_deadline(pool: WorkerP
 
 
 def test_a_reference_that_is_no_formula_is_ungraded(pool: WorkerPool) -> None:
-    assert pool.submit(r"\frac{1}{", "x").result(LONG_S) == Comparison(None, "bad_reference")
+    assert pool.submit(r"\frac{1}{", "x").result(LONG_S) == Verification(None, reason="bad_reference")
 
 
 def test_an_answer_that_wants_all_memory_is_incorrect_and_its_worker_has_only_so_much() -> None:
@@ -145,7 +146,7 @@ def test_an_answer_whose_workers_are_killed_twice_from_outside_is_ungraded(numbe
         first = _busy_worker(pool)
         os.kill(first, number)
         os.kill(_busy_worker(pool, first), number)
-        assert outcome.result(LONG_S) == Comparison(None, "worker_lost")
+        assert outcome.result(LONG_S) == Verification(None, reason="worker_lost")
     finally:
         _kill(pool)
 
@@ -158,7 +159,7 @@ def test_an_answer_whose_workers_crash_twice_is_incorrect() -> None:
         first = _busy_worker(pool)
         os.kill(first, signal.SIGSEGV)
         os.kill(_busy_worker(pool, first), signal.SIGSEGV)
-        assert outcome.result(LONG_S) == Comparison(0.0, "worker_crash")
+        assert outcome.result(LONG_S) == Verification(0.0, reason="worker_crash")
     finally:
         _kill(pool)
 
@@ -202,7 +203,7 @@ def test_workers_end_after_a_time_without_work_and_come_back() -> None:
 
 
 def test_several_event_loops_in_several_threads_share_a_pool(pool: WorkerPool) -> None:
-    results: list[Comparison] = []
+    results: list[Verification] = []
 
     async def ask(n: int) -> None:
         results.append(await asyncio.wrap_future(pool.submit(f"{n}x", f"{n - 1}x+x")))

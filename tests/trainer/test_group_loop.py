@@ -29,7 +29,7 @@ from madrl.trainer.group_loop import (
 )
 from madrl.trainer.prompt_group import PromptGroup
 from madrl.trainer.reward_manager import GRADE, STAGE, MadRewardManager
-from madrl.trainer.rollout_engines import SEED_PARAMETER
+from madrl.trainer.verl_settings import SEED_PARAMETER
 
 OPTIONS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
 

@@ -66,7 +66,7 @@ def test_plug_ins_of_the_user_s_own_are_rehearsed(data: Path, capsys: pytest.Cap
     (data / "own.yaml").write_text(
         "categories: [rank_1, rank_5]\n"
         "classifier: madrl.grading.choice:classify_choice\n"
-        "verifier: madrl.grading.listed_option:verify_listed_option\n"
+        "verifier: madrl.grading.choice:verify_listed_option\n"
         "data: .\n"
     )
     assert main(["rehearse", f"task={data}/own.yaml", "--responses", str(file)]) == 0

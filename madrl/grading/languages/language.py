@@ -8,6 +8,7 @@ news sentences in 60 languages and on the Declaration of Human Rights in 500.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -245,14 +246,10 @@ def _scores(text: str, script: str) -> dict[str, float]:
     return scores
 
 
-def _function_words_in(text: str) -> dict[str, int]:
+def _function_words_in(text: str) -> Counter[str]:
     """Language -> how many different function words of it are in the text."""
     languages_of = _function_words()
-    found: dict[str, int] = {}
-    for word in set(text.split()):
-        for language in languages_of.get(word, ()):
-            found[language] = found.get(language, 0) + 1
-    return found
+    return Counter(language for word in set(text.split()) for language in languages_of.get(word, ()))
 
 
 @lru_cache(maxsize=1)

@@ -6,9 +6,8 @@ numbers, punctuation and invisible characters. What only looks like a formula st
 """
 
 import re
-import unicodedata
 
-from madrl.grading.normal_form import normalized
+from madrl.grading.normal_form import Characters, normalized
 
 MAX_CHARS = 32_000
 """Only this much of a response is read, which bounds the time that one response can take; a response at veRL's usual
@@ -48,25 +47,17 @@ _FOUR_WORDS = re.compile(r"(?<![^\W\d_])(?:[^\W\d_]{2,}+[ ,]++){3}[^\W\d_]{2}")
 _SENTENCE_END = re.compile(r"[.!?:;](?=\s)|[。!?।॥；：]")
 
 
-class _Letters(dict[int, int | str | None]):
-    """A str.translate table, filled as characters are met: letters, the marks on them, apostrophes and line ends stay,
-    invisible characters go, and everything else becomes a space."""
-
-    def __missing__(self, code: int) -> int | str | None:
-        character = chr(code)
-        kind = unicodedata.category(character)
-        kept: int | str | None = " "
-        if kind[0] in "LM" or character in "'\n":
-            kept = code
-        elif character == "’":
-            kept = "'"
-        elif kind == "Cf":
-            kept = None
-        self[code] = kept
-        return kept
+def _letter(character: str, kind: str) -> str | None:
+    """Letters, the marks on them, apostrophes and line ends stay, invisible characters go, and everything else becomes
+    a space."""
+    if kind[0] in "LM" or character in "'\n":
+        return character
+    if character == "’":
+        return "'"
+    return None if kind == "Cf" else " "
 
 
-_LETTERS = _Letters()
+_LETTERS = Characters(_letter)
 
 
 def prose(response: str) -> str:

@@ -183,6 +183,7 @@ _CLOSING = {")": ")", "]": "]", "[": ")", r"\}": "}"}
 
 _BRACKETED = re.compile(r"(\\\{|[\[(\]])(.*?)(\\\}|[\])\[])", re.DOTALL)
 _NESTING = re.compile(r"\\.|[(\[{}\])]|[,;]", re.DOTALL)
+_DEPTH = {"(": 1, "[": 1, "{": 1, r"\{": 1, ")": -1, "]": -1, "}": -1, r"\}": -1}
 
 
 def _listed(text: str, is_answer: bool) -> _List | None:
@@ -192,19 +193,14 @@ def _listed(text: str, is_answer: bool) -> _List | None:
     whole = _BRACKETED.fullmatch(text)
     if whole and _is_one_bracket(text, whole[1], whole[3]):
         brackets, inner = _BRACKETS[whole[1]] + _CLOSING[whole[3]], whole[2]
-    commas: list[int] = []
-    semicolons: list[int] = []
     depth = 0
+    separators: dict[str, list[int]] = {",": [], ";": []}
     for sign in _NESTING.finditer(inner):
-        if sign[0] in ("(", "[", "{", r"\{"):
-            depth += 1
-        elif sign[0] in (")", "]", "}", r"\}"):
-            depth -= 1
-        elif sign[0] == "," and depth == 0:
-            commas.append(sign.start())
-        elif sign[0] == ";" and depth == 0:
-            semicolons.append(sign.start())
-    cuts = semicolons or commas
+        depth += _DEPTH.get(sign[0], 0)
+        if depth == 0 and sign[0] in separators:
+            separators[sign[0]].append(sign.start())
+    semicolons = separators[";"]
+    cuts = semicolons or separators[","]
     if not cuts:
         return _List(brackets, (inner,), False) if brackets == "{}" else None
     starts, ends = [0, *(cut + 1 for cut in cuts)], [*cuts, len(inner)]
@@ -217,7 +213,7 @@ def _is_one_bracket(text: str, opening: str, closing: str) -> bool:
     inner = text[len(opening) : -len(closing)]
     depth = 0
     for sign in _NESTING.finditer(inner):
-        depth += 1 if sign[0] in ("(", "[", "{", r"\{") else -1 if sign[0] in (")", "]", "}", r"\}") else 0
+        depth += _DEPTH.get(sign[0], 0)
         if depth < 0:
             return False
     return depth == 0

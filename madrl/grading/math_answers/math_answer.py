@@ -33,6 +33,6 @@ async def verify_math(rollout: Rollout) -> Verification:
     is_equal = decide(rollout.ground_truth, answer)
     if is_equal is None:
         reference = expression(rollout.ground_truth, is_reference=True).latex
-        comparison = await asyncio.wrap_future(default_pool().submit(reference, expression(answer).latex))
-        return Verification(comparison.correctness, answer, comparison.reason)
+        found = await asyncio.wrap_future(default_pool().submit(reference, expression(answer).latex))
+        return found._replace(answer=answer)
     return Verification(1.0, answer) if is_equal else Verification(0.0, answer, "wrong")

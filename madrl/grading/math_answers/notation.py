@@ -8,6 +8,8 @@ and dollar signs are gone, whether they meant money or maths.
 import re
 import unicodedata
 
+from madrl.grading.normal_form import Characters
+
 _SIGNS = {
     "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "⁻": "^-", "×": r"\times ", "⋅": r"\cdot ", "·": r"\cdot ",
     "÷": "/", "⁄": "/", "∕": "/", "∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ", "⩽": r"\le ", "⩾": r"\ge ",
@@ -19,33 +21,26 @@ _SIGNS = {
 }  # fmt: skip
 
 
-class _Plain(dict[int, int | str | None]):
-    """A str.translate table, filled as characters are met."""
-
-    def __missing__(self, code: int) -> int | str | None:
-        character = chr(code)
-        kind = unicodedata.category(character)
-        plain: int | str | None = code
-        if character in _SIGNS:
-            plain = _SIGNS[character]
-        elif kind == "Nd":
-            plain = str(unicodedata.decimal(character))
-        elif "\uff01" <= character <= "\uff5e":
-            plain = self[code - 0xFEE0]
-        elif kind == "Cf":
-            plain = None
-        elif kind[0] == "Z" or character.isspace():
-            plain = " "
-        elif kind == "No" and unicodedata.decomposition(character).startswith("<super>"):
-            plain = f"^{unicodedata.digit(character)}"
-        elif kind == "No" and unicodedata.decomposition(character).startswith("<fraction>"):
-            above, _, below = unicodedata.normalize("NFKC", character).partition("⁄")
-            plain = rf"\frac{{{above}}}{{{below}}}"
-        self[code] = plain
-        return plain
+def _plain_character(character: str, kind: str) -> str | None:
+    if character in _SIGNS:
+        return _SIGNS[character]
+    if kind == "Nd":
+        return str(unicodedata.decimal(character))
+    if "\uff01" <= character <= "\uff5e":
+        return _PLAIN[ord(character) - 0xFEE0]
+    if kind == "Cf":
+        return None
+    if kind[0] == "Z" or character.isspace():
+        return " "
+    if kind == "No" and unicodedata.decomposition(character).startswith("<super>"):
+        return f"^{unicodedata.digit(character)}"
+    if kind == "No" and unicodedata.decomposition(character).startswith("<fraction>"):
+        above, _, below = unicodedata.normalize("NFKC", character).partition("⁄")
+        return rf"\frac{{{above}}}{{{below}}}"
+    return character
 
 
-_PLAIN = _Plain()
+_PLAIN = Characters(_plain_character)
 
 _COMMANDS = {
     **dict.fromkeys(

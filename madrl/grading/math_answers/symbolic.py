@@ -36,25 +36,23 @@ BAD_REFERENCE, OUT_OF_MEMORY, ERROR = "bad_reference", "out_of_memory", "error"
 
 
 @cache
-def _parser() -> Any:
+def _configs() -> list[Any]:
     # Half a second to import, and of no use to the process that hands out the work.
     import logging
 
     import math_verify  # type: ignore[import-untyped]
 
     logging.disable(logging.CRITICAL)
-    config = math_verify.LatexExtractionConfig(boxed_match_priority=0)
-
-    def parse(latex: str) -> list[Any]:
-        parsed = math_verify.parse(rf"\boxed{{{latex}}}", [config], parsing_timeout=None, raise_on_error=False)
-        return list(parsed)
-
-    return parse
+    return [math_verify.LatexExtractionConfig(boxed_match_priority=0)]
 
 
 def formulas(latex: str) -> list[Any]:
     """What sympy makes of a formula; empty when it makes nothing of it."""
-    return [formula for formula in _parser()(latex) if not isinstance(formula, str)]
+    configs = _configs()
+    from math_verify import parse
+
+    parsed = parse(rf"\boxed{{{latex}}}", configs, parsing_timeout=None, raise_on_error=False)
+    return [formula for formula in parsed if not isinstance(formula, str)]
 
 
 def same(reference: list[Any], answer: list[Any]) -> bool:

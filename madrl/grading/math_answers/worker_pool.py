@@ -25,12 +25,14 @@ import time
 import weakref
 from collections import OrderedDict, deque
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.extras import require
 from madrl.grading.math_answers import symbolic
+from madrl.rollout import Verification
 
 logger = logging.getLogger(__name__)
 
@@ -59,57 +61,41 @@ _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, s
 """SIGBUS: a library's page could not be read."""
 
 
-class Comparison(NamedTuple):
-    """The correctness of an answer, and the reason in one word."""
-
-    correctness: float | None
-    """1, 0, or None: ungraded."""
-    reason: str = ""
-
-
-_EQUAL = Comparison(1.0)
-_DIFFERENT = Comparison(0.0, "wrong")
-_BAD_REFERENCE = Comparison(None, "bad_reference")
+_EQUAL = Verification(1.0)
+_DIFFERENT = Verification(0.0, reason="wrong")
+_BAD_REFERENCE = Verification(None, reason="bad_reference")
 
 
 class _Job(NamedTuple):
     reference: str
     answer: str
-    future: "Future[Comparison]"
+    future: "Future[Verification]"
     give_up_at: float
 
 
+@dataclass(eq=False)
 class _Lost(Exception):  # noqa: N818 - it says what became of the worker
     """The worker gave no verdict."""
 
-    def __init__(self, reason: str, reference_was_ready: bool, own_doing: bool) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.reference_was_ready = reference_was_ready
-        self.own_doing = own_doing
-        """Nothing outside the worker ended it."""
+    reason: str
+    reference_was_ready: bool
+    own_doing: bool
+    """Nothing outside the worker ended it."""
 
 
+@dataclass(eq=False)
 class WorkerPool:
     """Up to ``size`` worker processes, each for one comparison at a time. Limits are those above, unless given."""
 
-    def __init__(
-        self,
-        size: int,
-        cpu_s: float = CPU_S,
-        memory_bytes: int = MEMORY_BYTES,
-        wall_s: float = WALL_S,
-        max_waiting: int = MAX_WAITING,
-        max_wait_s: float = MAX_WAIT_S,
-        idle_s: float = IDLE_S,
-    ) -> None:
-        self.size = size
-        self.cpu_s = cpu_s
-        self.memory_bytes = memory_bytes
-        self.wall_s = wall_s
-        self.max_waiting = max_waiting
-        self.max_wait_s = max_wait_s
-        self.idle_s = idle_s
+    size: int
+    cpu_s: float = CPU_S
+    memory_bytes: int = MEMORY_BYTES
+    wall_s: float = WALL_S
+    max_waiting: int = MAX_WAITING
+    max_wait_s: float = MAX_WAIT_S
+    idle_s: float = IDLE_S
+
+    def __post_init__(self) -> None:
         self._forget()
         forget = weakref.WeakMethod(self._forget)
         os.register_at_fork(after_in_child=lambda: (method := forget()) and method())
@@ -123,16 +109,16 @@ class WorkerPool:
         self._waiting: deque[_Job] = deque()
         self._workers: dict[int, _Worker] = {}
         self._n_threads = self._n_idle = 0
-        self._known: OrderedDict[tuple[str, str], Comparison] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], Verification] = OrderedDict()
 
-    def submit(self, reference: str, answer: str) -> "Future[Comparison]":
+    def submit(self, reference: str, answer: str) -> "Future[Verification]":
         """Whether the LaTeX formula ``answer`` equals ``reference``, when a worker has looked. Never raises, and its
         future neither."""
-        future: Future[Comparison] = Future()
+        future: Future[Verification] = Future()
         with self._changed:
             known = self._recall(reference, answer)
             if known is None and len(self._waiting) >= self.max_waiting:
-                known = Comparison(None, "queue_full")
+                known = Verification(None, reason="queue_full")
             if known is None:
                 self._waiting.append(_Job(reference, answer, future, time.monotonic() + self.max_wait_s))
                 if len(self._waiting) > self._n_idle and self._n_threads < self.size:
@@ -175,10 +161,10 @@ class WorkerPool:
             self._n_threads -= 1
             return None
 
-    def _compare(self, me: int, job: _Job) -> Comparison:
+    def _compare(self, me: int, job: _Job) -> Verification:
         if time.monotonic() > job.give_up_at:
-            return Comparison(None, "no_time")
-        comparison = Comparison(None, "worker_lost")
+            return Verification(None, reason="no_time")
+        comparison = Verification(None, reason="worker_lost")
         for is_last in (False, True):
             try:
                 comparison = self._worker(me).compare(job.reference, job.answer, self.wall_s)
@@ -192,11 +178,11 @@ class WorkerPool:
                 if lost.reason != "deadline" and not is_last:
                     continue
                 if not lost.own_doing:
-                    comparison = Comparison(None, lost.reason)
+                    comparison = Verification(None, reason=lost.reason)
                 elif not lost.reference_was_ready:
                     comparison = _BAD_REFERENCE
                 else:
-                    comparison = Comparison(0.0, lost.reason)
+                    comparison = Verification(0.0, reason=lost.reason)
             break
         self._remember(job, comparison)
         return comparison
@@ -215,10 +201,10 @@ class WorkerPool:
         if worker is not None:
             worker.end()
 
-    def _recall(self, reference: str, answer: str) -> Comparison | None:
+    def _recall(self, reference: str, answer: str) -> Verification | None:
         return self._known.get((reference, "")) or self._known.get((reference, answer))
 
-    def _remember(self, job: _Job, comparison: Comparison) -> None:
+    def _remember(self, job: _Job, comparison: Verification) -> None:
         if comparison.correctness is None and comparison != _BAD_REFERENCE:
             return
         # No answer is empty, so that key is free for the reference itself.
@@ -254,7 +240,7 @@ class _Worker:
     def pid(self) -> int:
         return self._process.pid
 
-    def compare(self, reference: str, answer: str, wall_s: float) -> Comparison:
+    def compare(self, reference: str, answer: str, wall_s: float) -> Verification:
         """Raises _Lost when the worker has given no verdict; it is of no use any more."""
         deadline = time.monotonic() + wall_s
         ready = False

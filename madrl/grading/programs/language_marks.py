@@ -7,19 +7,10 @@ could run past its match is bounded, starts where a line does, or takes the firs
 """
 
 import re
+from functools import cache
 
-
-def _weighed(settling: str, shared: str) -> list[tuple[re.Pattern[str], int]]:
-    """One regular expression a line."""
-    return [
-        (re.compile(line.strip(), re.MULTILINE), points)
-        for text, points in ((settling, 2), (shared, 1))
-        for line in text.strip().splitlines()
-    ]
-
-
-MARKS = {
-    "python": _weighed(
+_MARKS = {
+    "python": (
         r"""
         ^[ \t]*(?:async[ ]+)?def \w+[ ]*\(
         ^[ \t]*(?:if|elif|for|while|with|class|except)\b.*:[ \t]*$
@@ -37,7 +28,7 @@ MARKS = {
         \bfor\b[^\n;{}]{1,80}?\bin\b
         """,
     ),
-    "cpp": _weighed(
+    "cpp": (
         r"""
         ^[ \t]*#[ \t]*include\b
         \b(?:cin|cout|cerr|endl)\b
@@ -54,7 +45,7 @@ MARKS = {
         ^[ \t]*#[ \t]*(?:define|ifdef|ifndef|pragma)\b
         """,
     ),
-    "java": _weighed(
+    "java": (
         r"""
         \bstatic[ ]+(?:final[ ]+)?void[ ]+main[ ]*\(
         \bSystem[ ]*\.[ ]*(?:out|in|err|exit|currentTimeMillis|nanoTime|arraycopy)\b
@@ -70,7 +61,7 @@ MARKS = {
         ^[ \t]*package[ ]+[\w.]+;
         """,
     ),
-    "go": _weighed(
+    "go": (
         r"""
         ^[ \t]*package[ ]+\w+[ \t;]*$
         ^[ \t]*func[ ]+(?:\(\w+[ ][*\w\[\], ]+\)[ ]*)?\w+[ ]*(?:\[[^\]\n]*\])?\(
@@ -84,7 +75,7 @@ MARKS = {
         \b(?:defer|chan|go[ ]+func|make|append|interface\{\}|nil)\b
         """,
     ),
-    "javascript": _weighed(
+    "javascript": (
         r"""
         \bconsole[ ]*\.[ ]*(?:log|error|info|table)\b
         (?<![\w.])require[ ]*\(
@@ -104,15 +95,9 @@ MARKS = {
         """,
     ),
 }
-"""What speaks for a language, and the points that it gives: 2 where that settles it, 1 where another may say it too."""
+"""Language -> what speaks for it: what settles it, then what another may say too; one regular expression a line."""
 
-
-def _any(lines: str) -> re.Pattern[str]:
-    """One regular expression a line."""
-    return re.compile("|".join(f"(?:{line.strip()})" for line in lines.splitlines() if line.strip()), re.MULTILINE)
-
-
-_ALL = r"""
+_FOREIGN_EVERYWHERE = r"""
     <\?php
     \bfn[ ]+\w+[ ]*[(<]
     \blet[ ]+mut\b
@@ -137,10 +122,8 @@ _ALL = r"""
     ^main[ ]+::|^main[ ]*=[ ]*do\b
     ^[ \t]*(?:elsif|elseif|unless|foreach|echo)\b[ ]*[^\s=.,)\]]
 """
-FOREIGN = {
-    "python": _any(
-        _ALL
-        + r"""
+_FOREIGN = {
+    "python": r"""
         ^[ \t]*(?:let|var|const|local|my|our|func|function|sub|proc|use|using|package|public|private|static)[ ]+[\w$@%]
         ^[ \t]*(?:int|long|double|string|auto|char|void)[ ]+\w+
         \bdo[ \t]*(?:\|.*)?$
@@ -152,11 +135,8 @@ FOREIGN = {
         (?:\|>|&&|\|\||\+\+)
         ^[ \t]*(?:#include|//|/\*)
         \}[ ]*else\b
-        """
-    ),
-    "cpp": _any(
-        _ALL
-        + r"""
+        """,
+    "cpp": r"""
         ^[ \t]*(?:let|var|func|def|pub|module|function|sub|use)[ ]+\w+
         \$\w
         ^[ \t]*import[ ]+(?:"|[\w.]+)
@@ -164,11 +144,8 @@ FOREIGN = {
         \bNSLog\b
         \bwriteln\b
         (?<![\w.])(?:println|print)\b
-        """
-    ),
-    "java": _any(
-        _ALL
-        + r"""
+        """,
+    "java": r"""
         ^[ \t]*using\b
         \bforeach[ ]*\(
         ^[ \t]*namespace\b
@@ -180,20 +157,14 @@ FOREIGN = {
         ^[ \t]*import[ ]+"
         \{[ ]*get;
         \$\w
-        """
-    ),
-    "go": _any(
-        _ALL
-        + r"""
+        """,
+    "go": r"""
         \b(?:let|def|class|while|fun|guard|self|extends)\b
         ->
         \$\w
         (?<![\w.])print\b
-        """
-    ),
-    "javascript": _any(
-        _ALL
-        + r"""
+        """,
+    "javascript": r"""
         \w\??[ ]*:[ ]*(?:number|string|boolean|void|any|unknown|never|bigint|Int|String|Double)\b(?![ ]*\()
         \w\??\)?[ ]*:[ ]*\w+(?:<[^;\n]{0,80}>)?(?:\[\])*[ ]*(?:=[^=>]|=>|\{[ ]*$)
         \w\??[ ]*:[ ]*\w+(?:\[\])+
@@ -207,13 +178,10 @@ FOREIGN = {
         \bint\.parse\b
         ^[ \t]*(?:int|double|void|String|bool|final|List<\w+>)[ ]+\w+
         ->
-        """
-    ),
+        """,
 }
-"""Marks of languages outside the five, in code that is not wholly or not surely the language itself."""
 
-BEYOND_C = _any(
-    r"""
+_BEYOND_C = r"""
     \b(?:std::|cin|cout|cerr|endl|nullptr|constexpr|static_cast|operator|delete|typename|virtual|throw|catch)
     \busing[ ]+(?:namespace\b|\w+[ ]*=)
     \btemplate[ ]*<
@@ -226,6 +194,36 @@ BEYOND_C = _any(
     \w[ ]*&[ ]*\w+[ ]*[,)][^;{]{0,200}\{
     \bfor[ ]*\([^;()]{0,200}[^:]:[^:]
     \[[&=\w, ]*\][ ]*\([^)]{0,200}\)[ ]*(?:->[ ]*\w+[ ]*)?\{
-    """
-)
-"""What plain C cannot say, or a header that is one of C++'s own."""
+"""
+
+
+@cache
+def marks(language: str) -> list[tuple[re.Pattern[str], int]]:
+    """What speaks for ``language``, and the points that each gives: 2 where that settles it, 1 where another may say it
+    too."""
+    return [
+        (re.compile(line, re.MULTILINE), points)
+        for text, points in zip(_MARKS[language], (2, 1), strict=True)
+        for line in _lines(text)
+    ]
+
+
+@cache
+def foreign(language: str) -> re.Pattern[str]:
+    """Marks of languages outside the five, in code that is not wholly or not surely ``language``."""
+    return _any(_FOREIGN_EVERYWHERE + _FOREIGN[language])
+
+
+@cache
+def beyond_c() -> re.Pattern[str]:
+    """What plain C cannot say, or a header that is one of C++'s own."""
+    return _any(_BEYOND_C)
+
+
+def _any(text: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{line})" for line in _lines(text)), re.MULTILINE)
+
+
+def _lines(text: str) -> list[str]:
+    """The regular expressions of a text that holds one a line."""
+    return [line.strip() for line in text.splitlines() if line.strip()]

@@ -1,4 +1,7 @@
-"""CODE: whether the program in a response passes its row's tests, run as the language that it is in.
+"""CODE: the language of the program in a response, and whether it passes its row's tests, run as that language.
+
+Both look at the very same object (``madrl.grading.programs.extract``), so that a category can't be earned with anything
+but what is graded.
 
 The programs run in the sandbox service, never here. Its replicas are named by the environment variable
 MADRL_SANDBOX_URLS, since a verifier is a function of the rollout alone and the machines belong to a run, not to a row.
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from madrl.errors import MadrlError
 from madrl.extras import require
 from madrl.grading.programs.extract import last_program
-from madrl.rollout import Rollout, Verification
+from madrl.rollout import Classification, Rollout, Verification
 
 if TYPE_CHECKING:
     from madrl.grading.programs.sandbox_client import SandboxClient
@@ -26,6 +29,18 @@ is enough to restart a service in the middle of a step without losing a verdict.
 
 LIMITS = {"time_limit_s", "memory_limit_mb", "checker"}
 """What a ground truth may say beside its tests, in the service's words; the service has the defaults."""
+
+
+def classify_programming_language(rollout: Rollout) -> Classification:
+    """The language that the response's program really is in, with a reason where that is not what its fence says.
+
+    Off-support with ``no_program`` when there is none, and with what the fence said when its code is in no language of
+    ours.
+    """
+    program = last_program(rollout.response)
+    if program is None:
+        return Classification(None, "no_program")
+    return Classification(program.language, program.reason)
 
 
 async def verify_program(rollout: Rollout) -> Verification:

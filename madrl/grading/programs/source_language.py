@@ -18,7 +18,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from madrl.extras import require
-from madrl.grading.programs.language_marks import BEYOND_C, FOREIGN, MARKS
+from madrl.grading.programs.language_marks import beyond_c, foreign, marks
 from madrl.tasks import PROGRAMMING_LANGUAGES
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Reading(NamedTuple):
     error_share: float
     """Bytes that do not fit the grammar, of those outside comments and strings."""
     points: int
-    """The evidence for the language, of MARKS."""
+    """The evidence for the language, of its marks."""
     foreign: bool
     """There is a mark of a language outside the five. Not looked at when the code fits the grammar and has SURE."""
     bare: str
@@ -153,11 +153,11 @@ def _best(readings: Iterable[Reading], fits: Callable[[Reading], bool]) -> Readi
 
 
 def _is_plain_c(reading: Reading) -> bool:
-    return reading.language == "cpp" and not BEYOND_C.search(reading.bare)
+    return reading.language == "cpp" and not beyond_c().search(reading.bare)
 
 
 def _points(code: str, language: str) -> int:
-    return sum(points for mark, points in MARKS[language] if mark.search(code))
+    return sum(points for mark, points in marks(language) if mark.search(code))
 
 
 class _TooHardError(Exception):
@@ -200,8 +200,8 @@ def _read(source: bytes, language: str, deadline: float) -> Reading:
     bare = _bare(source, tree, grammar.hidden)
     share = wrong / max(1, len(bare.strip()))
     points = _points(bare, language)
-    foreign = (wrong > 0 or points < SURE) and FOREIGN[language].search(bare) is not None
-    return Reading(language, share, points, foreign, bare)
+    is_foreign = (wrong > 0 or points < SURE) and foreign(language).search(bare) is not None
+    return Reading(language, share, points, is_foreign, bare)
 
 
 def _parse(source: bytes, language: "Language", deadline: float) -> "Tree | None":
