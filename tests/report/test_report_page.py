@@ -93,7 +93,7 @@ def test_the_page_of_many_runs_draws_switches_and_hides(browser: Browser, study_
     browser.click("#plot-shares .barlayer .trace:nth-child(2) .point path")
     browser.wait("document.querySelector('#plot-shares .hoverlayer .hovertext') !== null")
     assert "of 2 runs" in browser.run("document.querySelector('#plot-shares .hoverlayer').textContent")
-    assert browser.run("document.querySelectorAll('#missing li').length") == 2
+    assert browser.run("document.querySelectorAll('.notice.alarm li').length") == 2
     assert browser.problems == []
 
 
