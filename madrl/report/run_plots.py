@@ -3,7 +3,6 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from madrl.evaluation.dumps import Evaluation, Run
@@ -76,7 +75,7 @@ def run_plots(run: Run, history: History, evaluations: Sequence[Evaluation]) -> 
             "rates",
             "Rates to watch",
             "Shares of the training batch's responses, or of its groups.",
-            [Panel(["rates"], _logged(history, RATES), "rate", STEP)],
+            [_rates(history)],
         ),
         Plot(
             "reward",
@@ -97,16 +96,8 @@ def run_plots(run: Run, history: History, evaluations: Sequence[Evaluation]) -> 
 
 
 def training_panels(run: Run, history: History) -> list[Panel]:
-    """The shares over training, and both JSDs with their floors and the off-support rate."""
-    shares, pooled, of_prompts = (panel(run, history, []) for panel in (_shares, _pooled_jsd, _prompt_jsd))
-    lines, floors = [], []
-    for panel, name, color in ((of_prompts, "mean of prompts", COLORS[2]), (pooled, "pooled batch", COLORS[0])):
-        lines += [replace(series, name=f"JSD, {name}", color=color) for series in panel.series]
-        floors += [level._replace(color=color) for level in panel.levels]
-    off_support = _logged(history, {"off-support rate": RATES["off-support"]}, COLORS[5])
-    lines += [replace(series, weak=True) for series in off_support]
-    distance = Panel(["Distance to the target"], lines, "nats (JSD), share (off-support)", STEP, floors, log=True)
-    return [replace(shares, labels=["Category shares"]), distance]
+    """The shares over training, both JSDs with their floors, and the rates to watch."""
+    return [*(panel(run, history, []) for panel in (_shares, _pooled_jsd, _prompt_jsd)), _rates(history)]
 
 
 def evaluation_panels(result: Mapping[str, Any]) -> list[Panel]:
@@ -163,6 +154,10 @@ def _shares(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Pa
     return Panel(["shares"], series, "share of on-support", STEP, levels, top=1.0)
 
 
+def _rates(history: History) -> Panel:
+    return Panel(["rates"], _logged(history, RATES), "rate", STEP)
+
+
 def _pooled_jsd(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Panel:
     floor = pooled_floor(run.settings.target, run.prompts_per_step * run.group_size)
     found = [one | {"n": one["on_support"], "interval": one["jsd_interval"]} for one in evaluations]
@@ -187,7 +182,7 @@ def _jsd(name: str, training: list[Series], floor: FloorAt, evaluations: Sequenc
         for series in _points(shown[0]["split"] if shown else "", shown, [one["jsd"] for one in shown], COLORS[5])
     ]
     level = Level(f"floor at n={floor.n}: mean to p95", floor.mean, floor.p95)
-    return Panel([name], [*training, *points], "JSD, nats", STEP, [level], log=True)
+    return Panel([name], [*training, *points], f"JSD, {name}, nats", STEP, [level], log=True)
 
 
 def _accuracy(run: Run) -> Panel:
