@@ -7,7 +7,7 @@ from typing import NamedTuple
 from madrl.report.rows import SYNTHETIC, FloorAt, Number, Range, Study, TableRow, compared_rows
 from madrl.report.study import dataset_label
 from madrl.report.table import INCOMPLETE, MISSING_CELL, NOTHING, PLAIN, Section, Shown, Table, interval_text
-from madrl.report.tables import row_label, target_label
+from madrl.report.tables import panel_label, row_label
 
 SOURCE = files("madrl.report") / "paper" / "mad_rl.csv"
 
@@ -154,7 +154,7 @@ def comparison_table(study: Study) -> Table:
         [],
         ["Row", "metric", "paper", "ours", "difference", "verdict", "runs"],
         [
-            Section(f"{table}: {dataset_label(dataset)}, {target_label(target)}", lines)
+            Section(f"{table}: {panel_label(dataset, target)}", lines)
             for (table, dataset, target), lines in sections.items()
         ],
     )

@@ -17,9 +17,8 @@ from madrl.report.folder import PAGE, report_folder
 from madrl.report.page import page, plot_section, text
 from madrl.report.run_plots import run_plots
 from madrl.report.sample_responses import sample_responses, samples_html
-from madrl.report.study import dataset_label
 from madrl.report.table import NOTHING, Section, Shown, Table, formatted, interval_text, table_html
-from madrl.report.tables import row_label, target_label
+from madrl.report.tables import panel_label, row_label
 from madrl.run_folder import RunFolder
 
 
@@ -44,7 +43,7 @@ def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: 
     reward = f"{row_label(run.key.reward)} {run.key.weight}".strip()
     at = max([*history, *(one["step"] for one in evaluations)], default=0)
     lead = (
-        f"{dataset_label(run.key.dataset)}, {target_label(run.key.target)}; reward {reward}; seed {run.key.seed}; "
+        f"{panel_label(run.key.dataset, run.key.target)}; reward {reward}; seed {run.key.seed}; "
         f"{run.profile} profile. Step {at} of {run.steps}, {run.state}{': ' + run.reason if run.reason else ''}."
     )
     samples = list(sample_responses(run))

@@ -148,7 +148,9 @@ def _shares(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Pa
     for number, name in enumerate(run.settings.categories):
         color = COLORS[number % len(COLORS)]
         series += _logged(history, {name: f"mad/share/{name}"}, color)
-        series += _points(name, evaluations, [one["by_category"][name]["share"] for one in evaluations], color)
+        if steps := [one["step"] for one in evaluations]:
+            shares = [one["by_category"][name]["share"] for one in evaluations]
+            series.append(Series(name, "points", steps, shares, color, notes=["(evaluation)"] * len(steps)))
     # Equal shares of the target would hide each other's line: one for each different share, black.
     levels = [Level("target", share, share, "#333333") for share in sorted(set(run.target.values()))]
     return Panel(["shares"], series, "share of on-support", STEP, levels, top=1.0)
@@ -174,15 +176,14 @@ def _prompt_jsd(run: Run, history: History, evaluations: Sequence[Evaluation]) -
 def _jsd(name: str, training: list[Series], floor: FloorAt, evaluations: Sequence[Mapping[str, Any]]) -> Panel:
     """One way to take the JSD of several prompts' responses. ``floor`` is that of the training batch; an evaluation has
     its own ``jsd``, ``interval``, ``n``, ``floor`` and ``floor_p95``."""
-    shown = [one for one in evaluations if one["jsd"] is not None]
-    intervals = [one["interval"] or (one["jsd"],) * 2 for one in shown]
-    notes = [f"at n={one['n']}, floor {one['floor']:.4f} to {one['floor_p95']:.4f}" for one in shown]
-    points = [
-        replace(series, low=[low for low, _ in intervals], high=[high for _, high in intervals], notes=notes)
-        for series in _points(shown[0]["split"] if shown else "", shown, [one["jsd"] for one in shown], COLORS[5])
-    ]
+    series = list(training)
+    if shown := [one for one in evaluations if one["jsd"] is not None]:
+        intervals = [one["interval"] or (one["jsd"],) * 2 for one in shown]
+        notes = [f"at n={one['n']}, floor {one['floor']:.4f} to {one['floor_p95']:.4f}" for one in shown]
+        steps, jsds = ([one[name] for one in shown] for name in ("step", "jsd"))
+        series.append(Series(shown[0]["split"], "points", steps, jsds, COLORS[5], *zip(*intervals, strict=True), notes))
     level = Level(f"floor at n={floor.n}: mean to p95", floor.mean, floor.p95)
-    return Panel([name], [*training, *points], f"JSD, {name}, nats", STEP, [level], log=True)
+    return Panel([name], series, f"JSD, {name}, nats", STEP, [level], log=True)
 
 
 def _accuracy(run: Run) -> Panel:
@@ -220,9 +221,3 @@ def _logged(history: History, metrics: Mapping[str, str], color: str = "") -> li
             y = [value if math.isfinite(value) else None for value in logged.values()]
             found.append(Series(name, "line", list(logged), y, color or COLORS[number % len(COLORS)]))
     return found
-
-
-def _points(name: str, evaluations: Sequence[Mapping[str, Any]], y: Sequence[float | None], color: str) -> list[Series]:
-    if not evaluations:
-        return []
-    return [Series(name, "points", [one["step"] for one in evaluations], y, color, notes=["(evaluation)"] * len(y))]
