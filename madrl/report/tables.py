@@ -290,13 +290,8 @@ def _fit(
         return shown
     floor = floor or row.floor
     on_target = floor is not None and number.value is not None and number.value <= floor.p95
-    mark = (
-        BEST
-        if comparison and comparison.best
-        else TIED
-        if comparison and comparison.differs_from_best is False
-        else PLAIN
-    )
+    best, differs = comparison or (False, None)
+    mark = BEST if best else TIED if differs is False else PLAIN
     return Shown(shown.text + (" ∘" if on_target else ""), shown.detail, mark)
 
 
