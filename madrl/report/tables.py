@@ -108,10 +108,10 @@ def _main_cells(row: TableRow | None, comparison: Comparison | None) -> list[Sho
         return [Shown(NOTHING)] * len(MAIN_COLUMNS)
     return [
         _fit(row, row.jsd, comparison),
-        _shown(row, row.pass_at_1, ".3f"),
-        _shown(row, Number(row.off_support.value), ".1%"),
-        _shown(row, Number(row.ungraded.value), ".1%"),
-        _runs(row),
+        number_cell(row, row.pass_at_1, ".3f"),
+        number_cell(row, Number(row.off_support.value), ".1%"),
+        number_cell(row, Number(row.ungraded.value), ".1%"),
+        runs_cell(row),
     ]
 
 
@@ -159,11 +159,11 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
                 lines.append(
                     [
                         Shown(row.reward),
-                        _shown(row, row.train_jsd, ".4f"),
+                        number_cell(row, row.train_jsd, ".4f"),
                         _fit(row, row.prompt_jsd, of_prompt, floor=row.prompt_floor),
                         _fit(row, row.jsd, of_pool),
-                        _shown(row, row.off_support, ".4f"),
-                        _runs(row),
+                        number_cell(row, row.off_support, ".4f"),
+                        runs_cell(row),
                     ]
                 )
             floors = [
@@ -229,9 +229,9 @@ def divergence_table(study: Study) -> Table:
             study,
             study.datasets,
             lambda row: [
-                *(_shown(row, row.divergences[name], ".4f") for name in DIVERGENCES),
-                _shown(row, row.per_prompt, ".4f"),
-                _runs(row),
+                *(number_cell(row, row.divergences[name], ".4f") for name in DIVERGENCES),
+                number_cell(row, row.per_prompt, ".4f"),
+                runs_cell(row),
             ],
         ),
     )
@@ -268,7 +268,8 @@ def _compared(rows: Mapping[Any, TableRow]) -> dict[Any, Comparison]:
     return dict(zip(rows, comparisons(list(rows.values())), strict=True))
 
 
-def _runs(row: TableRow) -> Shown:
+def runs_cell(row: TableRow) -> Shown:
+    """How many of its runs a row has."""
     return Shown(f"{row.runs}/{row.expected}", mark=PLAIN if row.complete else INCOMPLETE)
 
 
@@ -284,8 +285,8 @@ def _fit(
     counted: bool = False,
     floor: FloorAt | None = None,
 ) -> Shown:
-    """A JSD with its marks; ``counted`` as in ``_shown``."""
-    shown = _shown(row, number, ".4f", counted)
+    """A JSD with its marks; ``counted`` as in ``number_cell``."""
+    shown = number_cell(row, number, ".4f", counted)
     if shown.mark:
         return shown
     floor = floor or row.floor
@@ -295,7 +296,7 @@ def _fit(
     return Shown(shown.text + (" ∘" if on_target else ""), shown.detail, mark)
 
 
-def _shown(row: TableRow, number: Number, form: str, counted: bool = False) -> Shown:
+def number_cell(row: TableRow, number: Number, form: str, counted: bool = False) -> Shown:
     """A number with its spread. ``counted``: say how many runs there are, where no column does."""
     if number.value is None:
         return Shown("missing", "" if row.runs or not counted else f"0/{row.expected}", MISSING)
