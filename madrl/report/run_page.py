@@ -46,7 +46,7 @@ def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: 
         f"{run.profile} profile. Step {at} of {run.steps}, {run.state}{': ' + run.reason if run.reason else ''}."
     )
     samples = list(sample_responses(run))
-    tables = []
+    tables: list[Table] = []
     if evaluations:
         tables = evaluation_tables(evaluations, run.target, run.settings.reward.epsilon)
         tables[-1] = category_table(evaluations[-1:], run.target)

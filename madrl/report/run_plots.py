@@ -181,7 +181,8 @@ def _jsd(name: str, training: list[Series], floor: FloorAt, evaluations: Sequenc
         intervals = [one["interval"] or (one["jsd"],) * 2 for one in shown]
         notes = [f"at n={one['n']}, floor {one['floor']:.4f} to {one['floor_p95']:.4f}" for one in shown]
         steps, jsds = ([one[name] for one in shown] for name in ("step", "jsd"))
-        series.append(Series(shown[0]["split"], "points", steps, jsds, COLORS[5], *zip(*intervals, strict=True), notes))
+        low, high = zip(*intervals, strict=True)
+        series.append(Series(shown[0]["split"], "points", steps, jsds, COLORS[5], low, high, notes))
     level = Level(f"floor at n={floor.n}: mean to p95", floor.mean, floor.p95)
     return Panel([name], series, f"JSD, {name}, nats", STEP, [level], log=True)
 
