@@ -25,8 +25,10 @@ MINIATURE = (
     "its measurement work, not how well it does on the benchmark."
 )
 
+MISSING_RUNS = "Missing from the tables, where the numbers they belong to are in parentheses and compared with none:"
+
 DIFFERENCES = (
-    "These runs differ in more than their names say, so that a difference between their numbers may come from there"
+    "These runs differ in more than their names say, so that a difference between their numbers may come from there:"
 )
 
 
@@ -110,7 +112,7 @@ def report_study(
             draw(plot.panels, plot.columns, {form: unfinished / f"{plot.name}.{form}" for form in ("png", "pdf")})
         files = {
             PAGE: _study_page(study, tables, plots),
-            "report.md": _study_markdown(study, tables, [name for name in figures if name.endswith(".png")]),
+            "report.md": _study_markdown(study, tables, plots),
             "rows.csv": rows_csv(compared_rows(study)),
             "runs.csv": runs_csv(study.runs),
             **{f"{table.name}.tex": latex(table) for table in tables},
@@ -132,38 +134,28 @@ def _headline(study: Study) -> tuple[str, str]:
     return f"MaD-RL: {names}", f"{states}; {named}."
 
 
-def _study_markdown(study: Study, tables: Sequence[Table], figures: Sequence[str]) -> str:
+def _notices(study: Study) -> dict[str, list[str]]:
+    """What a reader has to know before the tables, each with its cases."""
+    found = {MISSING_RUNS: missing_runs(study), DIFFERENCES: differing_settings(study.runs)}
+    return ({MINIATURE: []} if study.tiny else {}) | {said: cases for said, cases in found.items() if cases}
+
+
+def _study_markdown(study: Study, tables: Sequence[Table], plots: Sequence[Plot]) -> str:
     title, lead = _headline(study)
     parts = [f"# {title}", "", lead, ""]
-    if study.tiny:
-        parts += [f"**{MINIATURE}**", ""]
-    missing = missing_runs(study)
-    if missing:
-        parts += [f"Missing ({len(missing)}):", "", *(f"- {reason}" for reason in missing), ""]
-    differences = differing_settings(study.runs)
-    if differences:
-        parts += [f"{DIFFERENCES}:", "", *(f"- {line}" for line in differences), ""]
+    for said, cases in _notices(study).items():
+        parts += [f"**{said}**", "", *(f"- {case}" for case in cases), ""]
     parts += [markdown(table) for table in tables]
-    parts += ["## Figures", "", *(f"![{Path(name).stem}]({name})\n" for name in figures)]
+    parts += ["## Figures", "", *(f"![{plot.name}]({plot.name}.png)\n" for plot in plots)]
     return "\n".join(parts)
 
 
 def _study_page(study: Study, tables: Sequence[Table], plots: Sequence[Plot]) -> str:
     title, lead = _headline(study)
     parts = [f"<h1>{text(title)}</h1><p class='lead'>{text(lead)}</p>"]
-    if study.tiny:
-        parts.append(f'<div class="notice">{text(MINIATURE)}</div>')
-    missing = missing_runs(study)
-    if missing:
-        items = "".join(f"<li>{text(reason)}</li>" for reason in missing)
-        parts.append(
-            f'<div class="notice alarm" id="missing">Missing from the tables: {len(missing)} of the runs; the numbers '
-            f"they belong to are in parentheses and compared with none.<ul>{items}</ul></div>"
-        )
-    differences = differing_settings(study.runs)
-    if differences:
-        items = "".join(f"<li>{text(line)}</li>" for line in differences)
-        parts.append(f'<div class="notice alarm" id="differences">{DIFFERENCES}:<ul>{items}</ul></div>')
+    for said, cases in _notices(study).items():
+        listed = "".join(f"<li>{text(case)}</li>" for case in cases)
+        parts.append(f'<div class="notice{" alarm" * bool(cases)}">{said}<ul>{listed}</ul></div>')
     main, *rest = tables
     parts += [table_html(main), *(plot_section(plot) for plot in plots), *(_folded(table) for table in rest)]
     parts.append(_runs_html(study.runs))

@@ -21,11 +21,6 @@ from madrl.report.run_plots import evaluation_panels, training_panels
 from madrl.report.table import Table
 from madrl.run_folder import RunFolder
 
-SUMMARY_FIELDS = (
-    *("step", "samples", "jsd", "jsd_interval", "floor", "floor_p95", "off_target", "per_prompt"),
-    *("jsd_per_prompt", "off_support", "off_support_interval", "ungraded", "pass@1", "pass@1_interval", "by_category"),
-)
-
 
 class Report(NamedTuple):
     """What was found and where it was written."""
@@ -118,8 +113,8 @@ def summarize(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any] |
         "run": evaluation["run"],
         "split": split,
         "target": evaluation["target"],
-        "before": {field: first[field] for field in SUMMARY_FIELDS},
-        "after": {field: last[0][field] for field in SUMMARY_FIELDS},
+        "before": first,
+        "after": last[0],
         "seconds": dict(seconds),
         "reward_share_of_step": reward_share(steps),
     }

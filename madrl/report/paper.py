@@ -4,10 +4,10 @@ import csv
 from importlib.resources import files
 from typing import NamedTuple
 
-from madrl.report.rows import SYNTHETIC, FloorAt, Number, Range, Study, TableRow, compared_rows
+from madrl.report.rows import NO_NUMBER, SYNTHETIC, FloorAt, Number, Range, Study, TableRow, compared_rows
 from madrl.report.study import dataset_label
-from madrl.report.table import INCOMPLETE, MISSING_CELL, NOTHING, PLAIN, Section, Shown, Table, interval_text
-from madrl.report.tables import row_label, target_label
+from madrl.report.table import MISSING_CELL, NOTHING, Section, Shown, Table
+from madrl.report.tables import number_cell, panel_label, row_label, runs_cell
 
 SOURCE = files("madrl.report") / "paper" / "mad_rl.csv"
 
@@ -40,12 +40,12 @@ class Published(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """One number of the paper and ours; ours None where there is no run, and ``complete`` False where some miss."""
+    """One number of the paper and ours."""
 
     published: Published
+    row: TableRow | None
+    """Ours; None where no table of ours has the paper's row."""
     ours: Number
-    complete: bool
-    runs: str
     n: Range | None
     """The responses behind our JSD, counted as in PAPER_N; None for other metrics, and where nothing is ours."""
     floor: FloorAt | None
@@ -99,7 +99,7 @@ def compare(study: Study) -> list[Compared]:
 
 def _compared(number: Published, row: TableRow | None) -> Compared:
     if row is None:
-        return Compared(number, Number(None), False, "", None, None)
+        return Compared(number, None, NO_NUMBER, None, None)
     # A training point's off-support responses are not known by prompt, and so neither is its floor.
     ours, n, floor = {
         "jsd": (row.prompt_jsd, row.prompt_n, row.prompt_floor)
@@ -109,7 +109,7 @@ def _compared(number: Published, row: TableRow | None) -> Compared:
         "off_support": (row.off_support, None, None),
         "train_jsd": (row.train_jsd, row.train_n, None),
     }[number.metric]
-    return Compared(number, ours, row.complete, f"{row.runs}/{row.expected}", n, floor)
+    return Compared(number, row, ours, n, floor)
 
 
 def correctness_note(study: Study) -> str:
@@ -154,25 +154,19 @@ def comparison_table(study: Study) -> Table:
         [],
         ["Row", "metric", "paper", "ours", "difference", "verdict", "runs"],
         [
-            Section(f"{table}: {dataset_label(dataset)}, {target_label(target)}", lines)
+            Section(f"{table}: {panel_label(dataset, target)}", lines)
             for (table, dataset, target), lines in sections.items()
         ],
     )
 
 
 def _ours(one: Compared) -> list[Shown]:
-    form, ours = _form(one.published.metric), one.ours
-    if ours.value is None:
-        return [MISSING_CELL, Shown(NOTHING), Shown(NOTHING), Shown(one.runs or NOTHING)]
-    difference = ours.value - one.published.value
-    sign = "+" if difference >= 0 else "−"
-    mark = PLAIN if one.complete else INCOMPLETE
-    return [
-        Shown(f"{ours.value:{form}}", interval_text((ours.low, ours.high), form), mark),
-        Shown(f"{sign}{abs(difference):{form}}" if one.comparable else NOTHING),
-        Shown(one.verdict),
-        Shown(one.runs, mark=mark),
-    ]
+    if one.row is None:
+        return [MISSING_CELL, *[Shown(NOTHING)] * 3]
+    form, difference = _form(one.published.metric), NOTHING
+    if one.comparable and one.ours.value is not None:
+        difference = f"{one.ours.value - one.published.value:+{form}}".replace("-", "−")
+    return [number_cell(one.row, one.ours, form), Shown(difference), Shown(one.verdict), runs_cell(one.row)]
 
 
 def _form(metric: str) -> str:

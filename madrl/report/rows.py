@@ -28,8 +28,8 @@ from madrl.tasks import TASKS
 
 Array = NDArray[np.float64]
 
-OWN_INTERVAL = "95 % interval, problems resampled"
-"""The spread of a row with a single run: its own, of other problems, in place of that of other runs."""
+SINGLE = "single run, and its 95 % interval, problems resampled"
+"""The statistic of a row with one run, whose spread is that of other problems in place of other runs."""
 
 MAIN, GRID, SYNTHETIC = "main", "grid", "synthetic"
 
@@ -38,23 +38,13 @@ class Statistic(NamedTuple):
     """How the numbers of several runs become one, and what is shown as their spread."""
 
     name: str
-    centre: Callable[[Array], float]
-    spread: Callable[[Array], tuple[float, float]]
-    spread_name: str
+    centre: Callable[[Array], Any]
+    ends: tuple[float, float]
+    """The quantiles that the spread lies between."""
 
 
-MEDIAN = Statistic(
-    "median",
-    lambda values: float(np.median(values)),
-    lambda values: (float(np.quantile(values, 0.25)), float(np.quantile(values, 0.75))),
-    "interquartile range of the runs",
-)
-MEAN = Statistic(
-    "mean",
-    lambda values: float(np.mean(values)),
-    lambda values: (float(values.min()), float(values.max())),
-    "minimum to maximum of the seeds",
-)
+MEDIAN = Statistic("median, and interquartile range of the runs", np.median, (0.25, 0.75))
+MEAN = Statistic("mean, and minimum to maximum of the seeds", np.mean, (0.0, 1.0))
 
 
 class Number(NamedTuple):
@@ -121,8 +111,7 @@ class TableRow:
     kind: str
     """MAIN, GRID or SYNTHETIC."""
     statistic: str
-    spread: str
-    """What ``low`` and ``high`` of its numbers are."""
+    """What its numbers are, and what their ``low`` and ``high``."""
     runs: int
     expected: int
     missing: tuple[str, ...]
@@ -264,8 +253,7 @@ def baseline_row(name: str, dataset: str, target: str, found: Evaluation, settin
         reward=name,
         weight="",
         kind=MAIN,
-        statistic="single",
-        spread=OWN_INTERVAL,
+        statistic=SINGLE,
         runs=1,
         expected=1,
         missing=(),
@@ -292,8 +280,7 @@ def _row(
         reward=reward,
         weight=weights[0] if len(weights) == 1 and kind == GRID else "",
         kind=kind,
-        statistic=statistic.name if len(runs) > 1 else "single",
-        spread=statistic.spread_name if len(runs) > 1 else OWN_INTERVAL,
+        statistic=statistic.name if len(runs) > 1 else SINGLE,
         runs=len(runs),
         expected=len(keys),
         missing=tuple(_missing(keys, there)),
@@ -318,11 +305,11 @@ def _over(
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return NO_NUMBER
-    array = np.array(known, dtype=np.float64)
     if len(known) == 1:
         return Number(known[0], *(intervals[0] or ()))
-    spread = statistic.spread(array) if np.isfinite(array).all() else ()  # quantiles between infinities are NaN
-    return Number(statistic.centre(array), *spread)
+    # Quantiles between infinities are NaN.
+    spread = np.quantile(known, statistic.ends).tolist() if np.isfinite(known).all() else ()
+    return Number(float(statistic.centre(np.array(known))), *spread)
 
 
 def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic: Statistic) -> dict[str, Any]:
@@ -405,7 +392,7 @@ class Comparison(NamedTuple):
     """How a row's JSD stands beside the others of its column."""
 
     best: bool
-    differs: bool | None
+    differs_from_best: bool | None
     """Whether it is above the best one by more than chance; None for the best, for an incomplete row, and for a
     baseline."""
 

@@ -7,19 +7,17 @@ Works on a run that has only just begun, one that failed, and one that is done; 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from madrl.alarms import Stretch, read_events, stretches
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import Evaluation, Run
-from madrl.report.evaluation_tables import category_table, evaluation_tables, on_target, prompt_n
+from madrl.report.evaluation_tables import category_table, evaluation_tables
 from madrl.report.folder import PAGE, report_folder
 from madrl.report.page import page, plot_section, text
 from madrl.report.run_plots import run_plots
 from madrl.report.sample_responses import sample_responses, samples_html
-from madrl.report.study import dataset_label
-from madrl.report.table import NOTHING, Section, Shown, Table, formatted, interval_text, table_html
-from madrl.report.tables import row_label, target_label
+from madrl.report.table import NOTHING, Section, Shown, Table, table_html
+from madrl.report.tables import panel_label, row_label
 from madrl.run_folder import RunFolder
 
 
@@ -44,68 +42,37 @@ def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: 
     reward = f"{row_label(run.key.reward)} {run.key.weight}".strip()
     at = max([*history, *(one["step"] for one in evaluations)], default=0)
     lead = (
-        f"{dataset_label(run.key.dataset)}, {target_label(run.key.target)}; reward {reward}; seed {run.key.seed}; "
+        f"{panel_label(run.key.dataset, run.key.target)}; reward {reward}; seed {run.key.seed}; "
         f"{run.profile} profile. Step {at} of {run.steps}, {run.state}{': ' + run.reason if run.reason else ''}."
     )
     samples = list(sample_responses(run))
+    tables: list[Table] = []
+    if evaluations:
+        tables = evaluation_tables(evaluations, run.target, run.settings.reward.epsilon)
+        tables[-1] = category_table(evaluations[-1:], run.target)
     parts = [
         f"<h1>{text(run.name)}</h1><p class='lead'>{text(lead)}</p>",
-        _tiles(run, history, evaluations, alarms),
+        *map(_tiles, tables[:2]),
         _alarms(alarms, bool(history)),
     ]
     for first, second in zip(plots[::2], [*plots[1::2], None], strict=False):
         pair = plot_section(first) + (plot_section(second) if second else "")
         parts.append(f'<div class="pair">{pair}</div>')
-    if evaluations:
-        *tables, _ = evaluation_tables(evaluations, run.target, run.settings.reward.epsilon)
-        last = category_table(evaluations[-1:], run.target)
-        parts += map(table_html, [*tables, last])
+    parts += map(table_html, tables)
     parts += [samples_html(run, samples), _facts(run.folder)]
     return page(run.name, "\n".join(parts), plots)
 
 
-def _tiles(
-    run: Run,
-    history: Mapping[int, Mapping[str, float]],
-    evaluations: Sequence[Evaluation],
-    alarms: Sequence[Stretch],
-) -> str:
-    """The numbers that one looks at first."""
+def _tiles(table: Table) -> str:
+    """The last row of a table as tiles: the numbers that one looks at first."""
+    *_, row = table.sections[-1].rows
+    kinds = {"off target": "bad", "within the floor": "good"}
     tiles = []
-    if evaluations:
-        last = evaluations[-1]
-        where = f"{last['split']}, step {last['step']}"
-        of_prompts = last["jsd_per_prompt"]
-        interval = interval_text(last["pass@1_interval"], ".1%")
-        tiles += [
-            _distance_tile("JSD, pooled, nats", last["jsd"], last, str(last["on_support"]), where),
-            _distance_tile("JSD, mean of prompts, nats", of_prompts["mean"], of_prompts, prompt_n(of_prompts), where),
-            ("", formatted(last["pass@1"], ".1%"), "pass@1", f"95 %: {interval}; {where}" if interval else where),
-            ("", formatted(last["off_support"], ".1%"), "off-support", where),
-            ("", formatted(last["ungraded"], ".1%"), "ungraded", where),
-        ]
-    if history:
-        step, metrics = list(history.items())[-1]
-        if "mad/reward/mean" in metrics:
-            tiles.append(("", f"{metrics['mad/reward/mean']:.3f}", "training reward", f"mean at step {step}"))
-    on = sum(one.cleared is None for one in alarms)
-    detail = f"{len(alarms) or 'none'} raised over the run"
-    tiles.append(("bad" if on else "good", str(on), "alarms on", detail))
-    return '<div class="tiles">' + "".join(
-        f'<div class="tile {kind}"><span>{text(name)}</span><b>{text(value)}</b><small>{text(detail)}</small></div>'
-        for kind, value, name, detail in tiles
-    ) + "</div>"  # fmt: skip
-
-
-def _distance_tile(
-    name: str, jsd: float | None, scores: Mapping[str, Any], n: str, where: str
-) -> tuple[str, str, str, str]:
-    """A JSD with its place beside the floor, and its n and floor."""
-    if jsd is None:
-        return ("", NOTHING, name, f"no on-support response; {where}")
-    floor = f"floor {scores['floor']:.4f} to {scores['floor_p95']:.4f} at n={n}"
-    kind = "bad" if scores["off_target"] else "good"
-    return (kind, f"{jsd:.4f}", name, f"{on_target(scores['off_target'])}; {floor}; {where}")
+    for column, (value, detail, _) in zip((table.title, *table.columns[1:]), row, strict=True):
+        kind = kinds.get(" ".join(value.split()), "")
+        tiles.append(f'<div class="tile {kind}"><span>{text(column)}</span><b>{text(value)}</b>')
+        tiles.append(f"<small>{text(detail)}</small></div>")
+    return f'<div class="tiles">{"".join(tiles)}</div>'
 
 
 def _alarms(alarms: Sequence[Stretch], logged: bool) -> str:

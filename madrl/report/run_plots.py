@@ -3,7 +3,6 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from madrl.evaluation.dumps import Evaluation, Run
@@ -76,7 +75,7 @@ def run_plots(run: Run, history: History, evaluations: Sequence[Evaluation]) -> 
             "rates",
             "Rates to watch",
             "Shares of the training batch's responses, or of its groups.",
-            [Panel(["rates"], _logged(history, RATES), "rate", STEP)],
+            [_rates(history)],
         ),
         Plot(
             "reward",
@@ -97,16 +96,8 @@ def run_plots(run: Run, history: History, evaluations: Sequence[Evaluation]) -> 
 
 
 def training_panels(run: Run, history: History) -> list[Panel]:
-    """The shares over training, and both JSDs with their floors and the off-support rate."""
-    shares, pooled, of_prompts = (panel(run, history, []) for panel in (_shares, _pooled_jsd, _prompt_jsd))
-    lines, floors = [], []
-    for panel, name, color in ((of_prompts, "mean of prompts", COLORS[2]), (pooled, "pooled batch", COLORS[0])):
-        lines += [replace(series, name=f"JSD, {name}", color=color) for series in panel.series]
-        floors += [level._replace(color=color) for level in panel.levels]
-    off_support = _logged(history, {"off-support rate": RATES["off-support"]}, COLORS[5])
-    lines += [replace(series, weak=True) for series in off_support]
-    distance = Panel(["Distance to the target"], lines, "nats (JSD), share (off-support)", STEP, floors, log=True)
-    return [replace(shares, labels=["Category shares"]), distance]
+    """The shares over training, both JSDs with their floors, and the rates to watch."""
+    return [*(panel(run, history, []) for panel in (_shares, _pooled_jsd, _prompt_jsd)), _rates(history)]
 
 
 def evaluation_panels(result: Mapping[str, Any]) -> list[Panel]:
@@ -157,10 +148,16 @@ def _shares(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Pa
     for number, name in enumerate(run.settings.categories):
         color = COLORS[number % len(COLORS)]
         series += _logged(history, {name: f"mad/share/{name}"}, color)
-        series += _points(name, evaluations, [one["by_category"][name]["share"] for one in evaluations], color)
+        if steps := [one["step"] for one in evaluations]:
+            shares = [one["by_category"][name]["share"] for one in evaluations]
+            series.append(Series(name, "points", steps, shares, color, notes=["(evaluation)"] * len(steps)))
     # Equal shares of the target would hide each other's line: one for each different share, black.
     levels = [Level("target", share, share, "#333333") for share in sorted(set(run.target.values()))]
     return Panel(["shares"], series, "share of on-support", STEP, levels, top=1.0)
+
+
+def _rates(history: History) -> Panel:
+    return Panel(["rates"], _logged(history, RATES), "rate", STEP)
 
 
 def _pooled_jsd(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Panel:
@@ -179,15 +176,15 @@ def _prompt_jsd(run: Run, history: History, evaluations: Sequence[Evaluation]) -
 def _jsd(name: str, training: list[Series], floor: FloorAt, evaluations: Sequence[Mapping[str, Any]]) -> Panel:
     """One way to take the JSD of several prompts' responses. ``floor`` is that of the training batch; an evaluation has
     its own ``jsd``, ``interval``, ``n``, ``floor`` and ``floor_p95``."""
-    shown = [one for one in evaluations if one["jsd"] is not None]
-    intervals = [one["interval"] or (one["jsd"],) * 2 for one in shown]
-    notes = [f"at n={one['n']}, floor {one['floor']:.4f} to {one['floor_p95']:.4f}" for one in shown]
-    points = [
-        replace(series, low=[low for low, _ in intervals], high=[high for _, high in intervals], notes=notes)
-        for series in _points(shown[0]["split"] if shown else "", shown, [one["jsd"] for one in shown], COLORS[5])
-    ]
+    series = list(training)
+    if shown := [one for one in evaluations if one["jsd"] is not None]:
+        intervals = [one["interval"] or (one["jsd"],) * 2 for one in shown]
+        notes = [f"at n={one['n']}, floor {one['floor']:.4f} to {one['floor_p95']:.4f}" for one in shown]
+        steps, jsds = ([one[name] for one in shown] for name in ("step", "jsd"))
+        low, high = zip(*intervals, strict=True)
+        series.append(Series(shown[0]["split"], "points", steps, jsds, COLORS[5], low, high, notes))
     level = Level(f"floor at n={floor.n}: mean to p95", floor.mean, floor.p95)
-    return Panel([name], [*training, *points], "JSD, nats", STEP, [level], log=True)
+    return Panel([name], series, f"JSD, {name}, nats", STEP, [level], log=True)
 
 
 def _accuracy(run: Run) -> Panel:
@@ -225,9 +222,3 @@ def _logged(history: History, metrics: Mapping[str, str], color: str = "") -> li
             y = [value if math.isfinite(value) else None for value in logged.values()]
             found.append(Series(name, "line", list(logged), y, color or COLORS[number % len(COLORS)]))
     return found
-
-
-def _points(name: str, evaluations: Sequence[Mapping[str, Any]], y: Sequence[float | None], color: str) -> list[Series]:
-    if not evaluations:
-        return []
-    return [Series(name, "points", [one["step"] for one in evaluations], y, color, notes=["(evaluation)"] * len(y))]

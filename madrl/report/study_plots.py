@@ -14,8 +14,8 @@ from madrl.evaluation.dumps import DONE
 from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.report.panels import COLORS, GREY, Level, Panel, Plot, Series
 from madrl.report.rows import FloorAt, Study, TableRow, pooled_floor, prompt_floor, rows_of
-from madrl.report.study import ScoredRun, dataset_label, is_mean_of_prompts, is_synthetic
-from madrl.report.tables import row_label, target_label
+from madrl.report.study import ScoredRun, is_mean_of_prompts, is_synthetic
+from madrl.report.tables import panel_label, row_label
 
 REWARD_COLORS = dict(zip((*DIVERGENCES, "rlvr"), (COLORS[i] for i in (5, 0, 2, 1, 3)), strict=True))
 
@@ -68,10 +68,6 @@ def study_plots(study: Study) -> list[Plot]:
     return plots
 
 
-def _title(dataset: str, target: str) -> str:
-    return f"{dataset_label(dataset)}, {target_label(target)}"
-
-
 def _bars(study: Study, dataset: str, target: str) -> list[TableRow]:
     """The rows that the bar charts show: the SFT init where its file was given, RLVR and the four divergences."""
     rows = rows_of(study, dataset, target)
@@ -111,7 +107,7 @@ def _shares(study: Study, dataset: str, target: str) -> Panel:
     ]
     levels = [Level("target", share, share, "#111111", place) for place, share in enumerate(settings.target.tolist())]
     note = bars_note(study, dataset, target)
-    return Panel([_title(dataset, target)], series, "share of on-support", levels=levels, note=note)
+    return Panel([panel_label(dataset, target)], series, "share of on-support", levels=levels, note=note)
 
 
 def _accuracy(study: Study, dataset: str, target: str) -> Panel:
@@ -132,7 +128,7 @@ def _accuracy(study: Study, dataset: str, target: str) -> Panel:
             )
         )
     note = bars_note(study, dataset, target)
-    return Panel([_title(dataset, target)], series, "pass@1, counts pooled", note=note, top=1.0)
+    return Panel([panel_label(dataset, target)], series, "pass@1, counts pooled", note=note, top=1.0)
 
 
 def divergence_panels(study: Study, dataset: str, target: str) -> list[Panel]:
@@ -149,7 +145,7 @@ def divergence_panels(study: Study, dataset: str, target: str) -> list[Panel]:
     floor = _floor(study, dataset, target, [run for runs in found.values() for run in runs])
     return [
         Panel(
-            [_title(dataset, target), name],
+            [panel_label(dataset, target), name],
             [_curve(reward, metric, runs, expected[reward]) for reward, runs in found.items() if runs],
             name + ("" if metric == "l2" else ", nats") + _measured_on(dataset, metric),
             "training step",

@@ -1,6 +1,6 @@
 """The paper's tables of a study: fit and accuracy, the reward grid, SYNTHETIC, categories, all four divergences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from madrl.divergence import DIVERGENCES
@@ -73,9 +73,9 @@ def main_table(study: Study, datasets: Sequence[str]) -> Table:
         compared = {t: _compared(rows) for t, rows in by_target.items()}
         # A file of responses that another dataset has and this one lacks is missing here.
         files = dict.fromkeys(row.reward for row in study.baselines)
-        names = list(dict.fromkeys([*files, *(name for target in targets for name in by_target[target])]))
+        found = {name for rows in by_target.values() for name in rows}
         lines = []
-        for name in _ordered(names):
+        for name in (*files, *(known for known in (*REWARDS, *DIVERGENCES) if known in found)):
             line = [Shown(row_label(name))]
             for target in targets:
                 row = by_target[target].get(name)
@@ -108,10 +108,10 @@ def _main_cells(row: TableRow | None, comparison: Comparison | None) -> list[Sho
         return [Shown(NOTHING)] * len(MAIN_COLUMNS)
     return [
         _fit(row, row.jsd, comparison),
-        _shown(row, row.pass_at_1, ".3f"),
-        _shown(row, Number(row.off_support.value), ".1%"),
-        _shown(row, Number(row.ungraded.value), ".1%"),
-        _runs(row),
+        number_cell(row, row.pass_at_1, ".3f"),
+        number_cell(row, Number(row.off_support.value), ".1%"),
+        number_cell(row, Number(row.ungraded.value), ".1%"),
+        runs_cell(row),
     ]
 
 
@@ -159,11 +159,11 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
                 lines.append(
                     [
                         Shown(row.reward),
-                        _shown(row, row.train_jsd, ".4f"),
+                        number_cell(row, row.train_jsd, ".4f"),
                         _fit(row, row.prompt_jsd, of_prompt, floor=row.prompt_floor),
                         _fit(row, row.jsd, of_pool),
-                        _shown(row, row.off_support, ".4f"),
-                        _runs(row),
+                        number_cell(row, row.off_support, ".4f"),
+                        runs_cell(row),
                     ]
                 )
             floors = [
@@ -172,7 +172,7 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
                 _floor_range(_largest([row.floor for row in rows])),
             ]
             lines.append([Shown("floor, mean to p95"), *floors, Shown(""), Shown("")])
-            sections.append(Section(f"{dataset_label(dataset)}, {target_label(target)}", lines))
+            sections.append(Section(panel_label(dataset, target), lines))
     return Table(
         "synthetic",
         "Synthetic choice, options shown and inferred",
@@ -190,19 +190,7 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
 
 def accuracy_table(study: Study, datasets: Sequence[str]) -> Table:
     """pass@1 within each category, counts pooled over the runs of a row."""
-    most = max((study.of(dataset)[0].settings.categories for dataset in datasets), key=len)
-    same = len({study.of(dataset)[0].settings.categories for dataset in datasets}) == 1
-    sections = []
-    for dataset, target in study.panels():
-        if dataset not in datasets:
-            continue
-        categories = study.of(dataset)[0].settings.categories
-        lines = []
-        for row in main_rows(study, dataset, target):
-            cells = [_accuracy(row, name) for name in categories]
-            lines.append([Shown(row_label(row.reward)), *cells, *[Shown("")] * (len(most) - len(categories))])
-        names = "" if same else f": {', '.join(categories)}"
-        sections.append(Section(f"{dataset_label(dataset)}, {target_label(target)}{names}", lines))
+    names = list(dict.fromkeys(name for dataset in datasets for name in study.of(dataset)[0].settings.categories))
     return Table(
         "accuracy",
         "pass@1 within each category",
@@ -211,15 +199,15 @@ def accuracy_table(study: Study, datasets: Sequence[str]) -> Table:
         "which problems it answers in which category, so this is not a clean measure of competence in it. "
         "(Parentheses): runs are missing.",
         [],
-        ["Model / reward", *(most if same else map(str, range(1, len(most) + 1)))],
-        sections,
+        ["Model / reward", *names],
+        _sections(study, datasets, lambda row: [_accuracy(row, name) for name in names]),
     )
 
 
 def _accuracy(row: TableRow, category: str) -> Shown:
     pooled = row.accuracy.get(category)
-    if pooled is None:
-        return MISSING_CELL
+    if pooled is None:  # a category of another task, or no run at all
+        return Shown("") if row.runs else MISSING_CELL
     if pooled.accuracy is None:
         return Shown("·", f"n={pooled.graded}")
     return Shown(f"{pooled.accuracy:.3f}", f"n={pooled.graded}", PLAIN if row.complete else INCOMPLETE)
@@ -227,18 +215,6 @@ def _accuracy(row: TableRow, category: str) -> Shown:
 
 def divergence_table(study: Study) -> Table:
     """All four divergences of the final evaluations, pooled shares."""
-    sections = []
-    for dataset, target in study.panels():
-        lines = [
-            [
-                Shown(row_label(row.reward)),
-                *[_shown(row, row.divergences[name], ".4f") for name in DIVERGENCES],
-                _shown(row, row.per_prompt, ".4f"),
-                _runs(row),
-            ]
-            for row in rows_of(study, dataset, target)
-        ]
-        sections.append(Section(f"{dataset_label(dataset)}, {target_label(target)}", lines))
     return Table(
         "divergences",
         "Every row under all four metrics",
@@ -249,8 +225,28 @@ def divergence_table(study: Study) -> Table:
         "(Parentheses): runs are missing.",
         [("", 1), ("pooled ↓", 4), ("", 2)],
         ["Reward", *DIVERGENCES, "per prompt ↓", "runs"],
-        sections,
+        _sections(
+            study,
+            study.datasets,
+            lambda row: [
+                *(number_cell(row, row.divergences[name], ".4f") for name in DIVERGENCES),
+                number_cell(row, row.per_prompt, ".4f"),
+                runs_cell(row),
+            ],
+        ),
     )
+
+
+def _sections(study: Study, datasets: Sequence[str], cells: Callable[[TableRow], list[Shown]]) -> list[Section]:
+    """The rows of the datasets' first table with these cells, for each target."""
+    return [
+        Section(
+            panel_label(dataset, target),
+            [[Shown(row_label(row.reward)), *cells(row)] for row in rows_of(study, dataset, target)],
+        )
+        for dataset, target in study.panels()
+        if dataset in datasets
+    ]
 
 
 def _targets(study: Study, datasets: Sequence[str]) -> list[str]:
@@ -263,12 +259,6 @@ def _evaluated_on(study: Study, datasets: Sequence[str]) -> str:
     return ", ".join(sorted(splits)) or "nothing yet"
 
 
-def _ordered(names: Sequence[str]) -> list[str]:
-    """Files of responses first, as they were given; then baselines that were trained; then the divergences."""
-    known = [*REWARDS, *DIVERGENCES]
-    return [name for name in names if name not in known] + [name for name in known if name in names]
-
-
 def _largest(floors: Sequence[FloorAt | None]) -> FloorAt | None:
     """The floor that a column is read with; those of its rows differ by their off-support responses."""
     return max((floor for floor in floors if floor is not None), key=lambda floor: floor.p95, default=None)
@@ -278,7 +268,8 @@ def _compared(rows: Mapping[Any, TableRow]) -> dict[Any, Comparison]:
     return dict(zip(rows, comparisons(list(rows.values())), strict=True))
 
 
-def _runs(row: TableRow) -> Shown:
+def runs_cell(row: TableRow) -> Shown:
+    """How many of its runs a row has."""
     return Shown(f"{row.runs}/{row.expected}", mark=PLAIN if row.complete else INCOMPLETE)
 
 
@@ -294,17 +285,18 @@ def _fit(
     counted: bool = False,
     floor: FloorAt | None = None,
 ) -> Shown:
-    """A JSD with its marks; ``counted`` as in ``_shown``."""
-    shown = _shown(row, number, ".4f", counted)
+    """A JSD with its marks; ``counted`` as in ``number_cell``."""
+    shown = number_cell(row, number, ".4f", counted)
     if shown.mark:
         return shown
     floor = floor or row.floor
     on_target = floor is not None and number.value is not None and number.value <= floor.p95
-    mark = BEST if comparison and comparison.best else TIED if comparison and comparison.differs is False else PLAIN
+    best, differs = comparison or (False, None)
+    mark = BEST if best else TIED if differs is False else PLAIN
     return Shown(shown.text + (" ∘" if on_target else ""), shown.detail, mark)
 
 
-def _shown(row: TableRow, number: Number, form: str, counted: bool = False) -> Shown:
+def number_cell(row: TableRow, number: Number, form: str, counted: bool = False) -> Shown:
     """A number with its spread. ``counted``: say how many runs there are, where no column does."""
     if number.value is None:
         return Shown("missing", "" if row.runs or not counted else f"0/{row.expected}", MISSING)
@@ -322,6 +314,11 @@ def row_label(reward: str) -> str:
 def target_label(target: str) -> str:
     """``uniform target``, ``peaked target``, or the weights."""
     return {"uniform": "uniform target", "peak": "peaked target"}.get(target, target)
+
+
+def panel_label(dataset: str, target: str) -> str:
+    """A dataset and target for people."""
+    return f"{dataset_label(dataset)}, {target_label(target)}"
 
 
 def missing_runs(study: Study) -> list[str]:

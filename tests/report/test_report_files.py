@@ -34,16 +34,16 @@ def test_the_report_has_its_tables_in_every_format_and_its_figures_twice(written
 
 def test_the_csv_has_a_line_for_every_row_with_what_is_missing(written: Path) -> None:
     lines = list(csv.DictReader(io.StringIO((written / "rows.csv").read_text())))
-    main_rows = [line for line in lines if (line["table"], line["dataset"]) == ("main", "gsm8k")]
-    names = [line["row"] for line in main_rows if line["target"] == "uniform"]
+    main_rows = [line for line in lines if (line["kind"], line["dataset"]) == ("main", "gsm8k")]
+    names = [line["reward"] for line in main_rows if line["target"] == "uniform"]
     assert names == ["base", "SFT init", "rlvr", "l2", "fkl", "rkl", "jsd"]
-    failed = next(line for line in main_rows if (line["row"], line["target"]) == ("l2", "uniform"))
-    assert (failed["runs"], failed["expected"], failed["complete"]) == ("1", "2", "false")
+    failed = next(line for line in main_rows if (line["reward"], line["target"]) == ("l2", "uniform"))
+    assert (failed["runs"], failed["expected"], failed["complete"]) == ("1", "2", "False")
     assert "seed 123: failed" in failed["missing"]
     assert failed["differs_from_best"] == ""
-    base = next(line for line in main_rows if (line["row"], line["target"]) == ("base", "peak"))
+    base = next(line for line in main_rows if (line["reward"], line["target"]) == ("base", "peak"))
     assert float(base["jsd"]) == pytest.approx(0.6931, abs=5e-5)  # the paper's base row: nothing on the support
-    assert base["fkl"] == "inf"
+    assert base["divergences_fkl"] == "inf"
 
 
 def test_the_csv_of_runs_names_every_run_and_its_state(written: Path) -> None:

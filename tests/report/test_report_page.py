@@ -93,7 +93,7 @@ def test_the_page_of_many_runs_draws_switches_and_hides(browser: Browser, study_
     browser.click("#plot-shares .barlayer .trace:nth-child(2) .point path")
     browser.wait("document.querySelector('#plot-shares .hoverlayer .hovertext') !== null")
     assert "of 2 runs" in browser.run("document.querySelector('#plot-shares .hoverlayer').textContent")
-    assert browser.run("document.querySelectorAll('#missing li').length") == 2
+    assert browser.run("document.querySelectorAll('.notice.alarm li').length") == 2
     assert browser.problems == []
 
 
@@ -204,7 +204,7 @@ def test_a_run_that_went_on_after_its_holdout_is_shown_where_it_is_now(tmp_path:
     assert {sample.response for sample in sample_responses(Run.load(root))} == {"later"}
     (written,) = report_run_page(str(root), tmp_path / "out")
     shown = written.read_text(encoding="utf-8")
-    assert "<small>validation, step 60</small>" in shown
+    assert "<span>Pooled responses</span><b>validation\nstep 60</b>" in shown
     assert re.search(r"Categories</h2>.*<td>step 60</td>", shown, re.DOTALL)
 
 
@@ -214,8 +214,11 @@ def test_the_page_of_a_run_shows_both_distances_each_with_its_n_and_floor(tmp_pa
         (written,) = report_run_page(str(root), tmp_path / dataset)
         shown = written.read_text(encoding="utf-8")
         # 40 problems with 8 responses each; 4 prompts with 8 responses a training step.
-        assert re.search(r"JSD, mean of prompts, nats</span>.*?floor 0\.0882 to 0\.\d+ at n=8;", shown)
-        assert re.search(r"JSD, pooled, nats</span>.*?floor 0\.0016 to 0\.\d+ at n=320;", shown)
+        for title, n, floor in (("Single prompts", 8, "0.0882"), ("Pooled responses", 320, "0.0016")):
+            tile = (
+                rf"<span>{title}</span><b>holdout\nstep 40</b><small>n = {n}</small>.*?<span>floor</span><b>{floor}</b>"
+            )
+            assert re.search(tile, shown)
         assert "<small>n = 8</small>" in shown
         (plots,) = re.findall(r'id="plots">(.*?)</script>', shown)
         (jsd,) = [plot for plot in json.loads(plots) if plot["name"] == "jsd"]

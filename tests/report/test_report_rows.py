@@ -14,6 +14,9 @@ from madrl.errors import MadrlError
 from madrl.evaluation.dumps import DONE, FAILED, UNFINISHED
 from madrl.report.paper import comparison_table
 from madrl.report.rows import (
+    MEAN,
+    MEDIAN,
+    SINGLE,
     Study,
     TableRow,
     baseline_row,
@@ -71,7 +74,7 @@ def test_the_main_table_takes_the_median_over_all_additive_runs_and_leaves_gated
     for seed in (1, 2):
         run_with(tmp_path, (100, 0, 0, 0, 0), form="gated", seed=seed)
     row = row_of(main_rows(study_of(tmp_path), "gsm8k", "uniform"), "rkl")
-    assert (row.statistic, row.runs, row.expected, row.complete) == ("median", 4, 4, True)
+    assert (row.statistic, row.runs, row.expected, row.complete) == (MEDIAN.name, 4, 4, True)
     assert row.jsd.value == pytest.approx((jsd(SKEWED[2]) + jsd(SKEWED[3])) / 2)
     # pass@1 is 5, 10, 15 and 20 of 100: median 0.125, quartiles at 0.0875 and 0.1625
     assert row.pass_at_1 == pytest.approx((0.125, 0.0875, 0.1625))
@@ -81,7 +84,7 @@ def test_the_grid_takes_the_mean_over_the_seeds_of_one_weight(tmp_path: Path) ->
     for seed, size in ((42, 1), (123, 2), (200, 4)):
         run_with(tmp_path, SKEWED[size], seed=seed, alpha=0.8)
     row = row_of(grid_rows(study_of(tmp_path), "gsm8k", "uniform"), "rkl", "add80")
-    assert row.statistic == "mean"
+    assert row.statistic == MEAN.name
     assert row.jsd.value == pytest.approx((jsd(SKEWED[1]) + jsd(SKEWED[2]) + jsd(SKEWED[4])) / 3)
     assert row.jsd[1:] == pytest.approx((jsd(SKEWED[1]), jsd(SKEWED[4])))
 
@@ -156,7 +159,7 @@ def test_a_difference_below_the_floor_is_chance(tmp_path: Path) -> None:
     study = study_of(tmp_path)
     rows = main_rows(study, "gsm8k", "uniform")
     found = dict(zip([row.reward for row in rows], comparisons(rows), strict=True))
-    assert [found[name].differs for name in ("l2", "fkl", "rkl")] == [None, False, True]
+    assert [found[name].differs_from_best for name in ("l2", "fkl", "rkl")] == [None, False, True]
     assert found["l2"].best
     assert row_of(rows, "fkl").off_target is False
     assert row_of(rows, "rkl").off_target is True
@@ -189,8 +192,7 @@ def test_the_floor_of_the_synthetic_table_is_the_paper_s() -> None:
 def test_a_single_run_has_its_own_interval_for_a_spread(tmp_path: Path) -> None:
     run_with(tmp_path, (20,) * 5, right=(10,) * 5)
     row = row_of(main_rows(study_of(tmp_path), "gsm8k", "uniform"), "rkl")
-    assert row.statistic == "single"
-    assert row.spread.startswith("95 %")
+    assert row.statistic == SINGLE
     assert row.pass_at_1.low is not None
     assert row.pass_at_1.low < 0.5 < (row.pass_at_1.high or 0)
     assert row.shares["es"].low is not None
