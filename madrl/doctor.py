@@ -4,13 +4,17 @@ veRL swallows a plug-in's import error and goes on without it, so each plug-in i
 the group reward is computed once through it.
 """
 
+import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
+
+from madrl.errors import MadrlError
 
 MIN_DISK_GIB = 5.0
 
@@ -28,12 +32,37 @@ class Check(NamedTuple):
     remedy: str = ""
 
 
-def run_checks() -> list[Check]:
-    """Run all checks, in the order in which trouble with one explains trouble with the next."""
-    checks: list[Check] = []
-    for check in (_python, _packages, _accelerator, _config, _plugins, _sandbox, _disk):
-        checks += _guarded(check)
-    return checks
+def report(as_json: bool) -> None:
+    """Run all checks, in the order in which trouble with one explains trouble with the next, and print what they found.
+
+    It is one JSON object, or lines with the remedies. Raises MadrlError when a check failed.
+    """
+    with _only_our_stdout():
+        parts = (_python, _packages, _accelerator, _config, _plugins, _sandbox, _disk)
+        checks = [check for part in parts for check in _guarded(part)]
+    bad = [check.name for check in checks if check.ok is False]
+    if as_json:
+        print(json.dumps({"ready": not bad, "checks": [check._asdict() for check in checks]}))
+    else:
+        for check in checks:
+            mark = {True: "ok  ", False: "BAD ", None: "--  "}[check.ok]
+            print(f"{mark}{check.name:15} {check.detail}" + (f"\n    remedy: {check.remedy}" if check.remedy else ""))
+    if bad:
+        raise MadrlError(f"not ready to train: {', '.join(bad)}")
+
+
+@contextmanager
+def _only_our_stdout() -> Iterator[None]:
+    """Send what libraries print in the block to stderr, whether they print it from Python or from C."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _guarded(check: Callable[[], list[Check]]) -> list[Check]:
