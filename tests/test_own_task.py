@@ -56,22 +56,10 @@ def test_a_task_of_the_user_s_own_goes_from_a_warm_start_to_a_report(task: Path,
     asked = {line["prompt"] for line in read(start / "samples.jsonl", ["prompt"])}
     assert all(prompt.endswith((" Use English.", " Use Spanish.", " Use French.")) for prompt in asked)
 
-    cell = ["form=add70", "target=uniform", "divergence=rkl", "seed=42"]
-    fixed = ["--override", "trainer.val_before_train=false"]
-    madrl(
-        tmp_path,
-        "grid",
-        "plan",
-        "-o",
-        out,
-        "--profile",
-        "tiny",
-        "--model",
-        start / "model",
-        f"task={task}",
-        *cell,
-        *fixed,
-    )
+    cell = [f"task={task}", "form=add70", "target=uniform", "divergence=rkl", "seed=42"]
+    faster = [f"--override={text}" for text in ("trainer.val_before_train=false", "madrl.launch_check=warn")]
+    model = ["--profile", "tiny", "--model", str(start / "model")]
+    madrl(tmp_path, "grid", "plan", "-o", out, *model, *faster, *cell)
     madrl(tmp_path, "grid", "run", "-o", out)
     [run] = [RunFolder(path) for path in out.glob("greeting_uniform_rkl_*")]
     config = yaml.safe_load(run.config.read_text())
@@ -81,7 +69,7 @@ def test_a_task_of_the_user_s_own_goes_from_a_warm_start_to_a_report(task: Path,
     [holdout] = run.holdout.glob("*.jsonl")
     assert {line["category"] for line in read(holdout, ["category"])} <= {"english", "spanish", "french", None}
     assert (run.root / "metrics.json").exists()
-    madrl(tmp_path, "report", run.root, start, "-o", tmp_path / "report")
+    madrl(tmp_path, "report", out, "-o", tmp_path / "report")
     assert "greeting" in (tmp_path / "report" / "index.html").read_text()
 
 
