@@ -4,12 +4,17 @@ veRL swallows a plug-in's import error and goes on without it, so each plug-in i
 the group reward is computed once through it.
 """
 
+import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
+
+from madrl.errors import MadrlError
 
 MIN_DISK_GIB = 5.0
 
@@ -27,16 +32,42 @@ class Check(NamedTuple):
     remedy: str = ""
 
 
-def run_checks() -> list[Check]:
-    """Run all checks, in the order in which trouble with one explains trouble with the next."""
+def report(as_json: bool) -> None:
+    """Run all checks, in the order in which trouble with one explains trouble with the next, and print what they found.
+
+    It is one JSON object, or lines with the remedies. Raises MadrlError when a check failed.
+    """
     checks: list[Check] = []
-    for check in (_python, _packages, _accelerator, _config, _plugins, _sandbox, _disk):
-        try:
-            checks += check()
-        except Exception as error:  # a finding of its own
-            name, detail = check.__name__.strip("_"), f"{type(error).__name__}: {error}"
-            checks.append(Check(name, False, detail, "madrl install cpu (or gpu), then run this again"))
-    return checks
+    with _only_our_stdout():
+        for check in (_python, _packages, _accelerator, _config, _plugins, _sandbox, _disk):
+            try:
+                checks += check()
+            except Exception as error:  # a finding of its own
+                name, detail = check.__name__.strip("_"), f"{type(error).__name__}: {error}"
+                checks.append(Check(name, False, detail, "madrl install cpu (or gpu), then run this again"))
+    bad = [check.name for check in checks if check.ok is False]
+    if as_json:
+        print(json.dumps({"ready": not bad, "checks": [check._asdict() for check in checks]}))
+    else:
+        for found in checks:
+            mark = {True: "ok  ", False: "BAD ", None: "--  "}[found.ok]
+            print(f"{mark}{found.name:15} {found.detail}" + (f"\n    remedy: {found.remedy}" if found.remedy else ""))
+    if bad:
+        raise MadrlError(f"not ready to train: {', '.join(bad)}")
+
+
+@contextmanager
+def _only_our_stdout() -> Iterator[None]:
+    """Send what libraries print in the block to stderr, whether they print it from Python or from C."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _python() -> list[Check]:

@@ -13,6 +13,7 @@ import pytest
 import madrl
 from madrl import cli, rescore
 from madrl.reward import RewardConfig
+from madrl.warm_start import run as warm_start_run
 
 ROOT = Path(madrl.__file__).parents[1]
 HAVE_ROWS = '{"group": "p", "category": "a", "correct": true}\n{"group": "p", "category": "b", "correct": 0}\n'
@@ -171,10 +172,10 @@ def test_the_process_exits_with_the_code_and_prints_no_traceback() -> None:
 
 
 def test_an_error_of_ours_is_not_dressed_up_as_the_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: object) -> None:
+    def broken(*_: object) -> None:
         raise OSError("no file involved")
 
-    monkeypatch.setitem(cli.COMMANDS, "floor", cli.COMMANDS["floor"]._replace(run=broken))
+    monkeypatch.setitem(cli.COMMANDS, "floor", broken)
     with pytest.raises(OSError, match="no file involved"):
         cli.main(FLOOR)
 
@@ -198,6 +199,20 @@ def test_help_names_every_command_and_loads_nothing_heavy() -> None:
 def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([name, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"usage: madrl {name}")
+
+
+def test_words_and_options_stand_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(warm_start_run, "warm_start", lambda *given: seen.append(given))
+    words = ["task=gsm8k", "~trainer.logger", "+trainer.seed=1", "-"]
+    for place in range(len(words) + 1):
+        assert cli.main(["warm-start", *words[:place], "--dry-run", *words[place:]]) == 0
+    assert seen == [(words, True)] * 5
+
+
+def test_an_option_before_the_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--json", *FLOOR]) == 2
+    assert "the following arguments are required: COMMAND (see madrl --help)" in capsys.readouterr().err
 
 
 def test_help_shows_the_defaults_of_the_reward_config(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,9 @@
 """``madrl grid plan | run | status | retry``: their options, and what each prints."""
 
-import argparse
 import os
 import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from madrl.errors import MadrlError
@@ -14,45 +15,14 @@ from madrl.recipe import CELL_KEYS
 from madrl.tasks import PROFILES, TASKS, load_task
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the verbs."""
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-
-    plan = verbs.add_parser("plan", help="declare the cells, in place of those declared before")
-    _common(plan, "task= may name task files of your own, and seed= any seeds")
-    plan.add_argument("--profile", choices=PROFILES, default="gpu", help="as in madrl run (%(default)s)")
-    plan.add_argument(
-        "--model", action="append", default=[], metavar="[TASK=]PATH", help="to start from, in place of the warm start"
-    )
-    plan.add_argument("--override", action="append", default=[], metavar="KEY=VALUE", help="a Hydra override, for all")
-    plan.set_defaults(do=_plan)
-
-    start = verbs.add_parser("run", help="run the planned cells, and go on with those that were interrupted")
-    _common(start)
-    start.add_argument("-n", "--at-once", type=int, metavar="N", help="cells at a time (local: 1, slurm: all)")
-    start.add_argument("--backend", choices=["local", "slurm"], default="local", help="(%(default)s)")
-    start.add_argument("--dry-run", action="store_true", help="only print what would run")
-    start.set_defaults(do=_run)
-
-    status = verbs.add_parser("status", help="the state of every cell")
-    _common(status)
-    how = status.add_mutually_exclusive_group()
-    how.add_argument("--watch", action="store_true", help="keep it up to date until all is done")
-    how.add_argument("--json", action="store_true", help="print one JSON object")
-    status.set_defaults(do=_status)
-
-    retry = verbs.add_parser("retry", help="let failed and stale cells run again")
-    _common(retry)
-    retry.set_defaults(do=_retry)
-
-
-def _common(parser: argparse.ArgumentParser, more: str = "") -> None:
-    text = f"only these cells, by {', '.join(Cell._fields)} (all){f'; {more}' if more else ''}"
-    parser.add_argument("filters", nargs="*", metavar="FIELD=A,B", help=text)
-    parser.add_argument("-o", "--out", type=Path, default=Path("outputs"), help="the recipes' OUT (%(default)s)")
-
-
-def _plan(args: argparse.Namespace) -> None:
+def _plan(parser: ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the cells, in place of those declared before."""
+    add = parser.add_argument
+    add("--profile", choices=PROFILES, default="gpu", help="as in madrl run (%(default)s)")
+    start = "to start from, in place of the warm start"
+    add("--model", action="append", default=[], metavar="[TASK=]PATH", help=start)
+    add("--override", action="append", default=[], metavar="KEY=VALUE", help="a Hydra override, for all")
+    args = _parse(parser, words, "; task= may name task files of your own, and seed= any seeds")
     for override in args.override:
         if (key := override.partition("=")[0].lstrip("+~")) in CELL_KEYS:
             raise MadrlError(f"--override {override}: every cell has a {key} of its own, by which it is named")
@@ -71,9 +41,15 @@ def _plan(args: argparse.Namespace) -> None:
     print(f"{len(plan.cells) - starts} cells{also}, written to {plan.file}")
 
 
-def _run(args: argparse.Namespace) -> None:
+def _run(parser: ArgumentParser, words: Sequence[str]) -> None:
+    """Run the planned cells, and go on with those that were interrupted."""
     from madrl.grid import local, slurm
 
+    add = parser.add_argument
+    add("-n", "--at-once", type=int, metavar="N", help="cells at a time (local: 1, slurm: all)")
+    add("--backend", choices=["local", "slurm"], default="local", help="(%(default)s)")
+    add("--dry-run", action="store_true", help="only print what would run")
+    args = _parse(parser, words)
     plan = load_plan(args.out)
     if args.at_once is not None and args.at_once < 1:
         raise MadrlError(f"-n {args.at_once} must be at least 1")
@@ -98,9 +74,14 @@ def _run(args: argparse.Namespace) -> None:
         local.run(plan, found, args.at_once or 1)
 
 
-def _status(args: argparse.Namespace) -> None:
+def _status(parser: ArgumentParser, words: Sequence[str]) -> None:
+    """Show the state of every cell."""
     from madrl.grid.status import as_json, show
 
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--watch", action="store_true", help="keep it up to date until all is done")
+    how.add_argument("--json", action="store_true", help="print one JSON object")
+    args = _parse(parser, words)
     plan = load_plan(args.out)
     try:
         plan.check_current()
@@ -113,7 +94,9 @@ def _status(args: argparse.Namespace) -> None:
         show(plan, lambda: standings_of(plan.out, found), args.watch)
 
 
-def _retry(args: argparse.Namespace) -> None:
+def _retry(parser: ArgumentParser, words: Sequence[str]) -> None:
+    """Let failed and stale cells run again."""
+    args = _parse(parser, words)
     plan = load_plan(args.out)
     plan.check_current()
     count = 0
@@ -125,3 +108,14 @@ def _retry(args: argparse.Namespace) -> None:
             count += 1
             print(f"{standing.identity.run_name}: was {standing.state}, {standing.note}")
     print(f"cells that madrl grid run will run again: {count}")
+
+
+def _parse(parser: ArgumentParser, words: Sequence[str], more: str = "") -> Namespace:
+    """Parse the words of a verb, which has beside its own options those of every verb."""
+    only = f"only these cells, by {', '.join(Cell._fields)} (all){more}"
+    parser.add_argument("filters", nargs="*", metavar="FIELD=A,B", help=only)
+    parser.add_argument("-o", "--out", type=Path, default=Path("outputs"), help="the recipes' OUT (%(default)s)")
+    return parser.parse_intermixed_args(words)
+
+
+VERBS = {"plan": _plan, "run": _run, "status": _status, "retry": _retry}
