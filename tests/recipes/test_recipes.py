@@ -1,6 +1,5 @@
 """Every recipe resolves against the installed veRL without a GPU, and is nothing but its variables."""
 
-import argparse
 import csv
 import os
 import re
@@ -8,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,8 +15,11 @@ from omegaconf import OmegaConf
 
 from madrl import cli, temperature_sweep
 from madrl.errors import MadrlError
+from madrl.grading.grader import GraderSpec
 from madrl.recipe import Recipe, recipe_of
 from madrl.run import Stage
+from madrl.sampling.engine import Sampling
+from madrl.sampling.generate import Sampled
 from madrl.trainer.compose import compose
 from madrl.warm_start.config import compose as compose_warm_start
 
@@ -194,29 +197,25 @@ def swept(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
-def test_a_temperature_sweep_samples_a_run_as_its_holdout_is_sampled(run_folder: Path, swept: list[list[str]]) -> None:
+def test_a_temperature_sweep_samples_a_run_as_its_holdout_is_sampled(
+    run_folder: Path, swept: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     temperature_sweep.sweep(str(run_folder), {"TEMPERATURES": "0.6 1.0"})
     assert [call[0] for call in swept] == ["generate", "evaluate"] * 2
-    parser = argparse.ArgumentParser()
-    cli._generate_options(parser)
+    asked: list[Any] = []
+
+    def note(*arguments: Any) -> Sampled:
+        asked.append(arguments)
+        return Sampled([{"category": None, "correct": 1.0, "finish_reason": "stop"}], 0, arguments[1], ())
+
+    monkeypatch.setattr("madrl.sampling.generate.generate_file", note)
+    model = str(run_folder / "checkpoints" / "global_step_40" / "actor" / "huggingface")
+    grader = GraderSpec("language", "math", ("en", "zh", "es", "hi", "fr"))
     for call, temperature in zip(swept[::2], (0.6, 1.0), strict=True):
+        assert cli.main(call) == 0
         out = run_folder / "temperatures" / f"temperature_{temperature}.jsonl"
-        assert vars(parser.parse_args(call[1:])) == {
-            "model": str(run_folder / "checkpoints" / "global_step_40" / "actor" / "huggingface"),
-            "data": "/data/math/holdout.parquet",
-            "output": str(out),
-            "classifier": "language",
-            "verifier": "math",
-            "categories": "en,zh,es,hi,fr",
-            "samples": 5,
-            "temperature": temperature,
-            "max_response_tokens": 4096,
-            "seed": 7,
-            "ask_category": False,
-            "naming": None,
-            "chat_template": '{"enable_thinking": false}',
-            "tensor_parallel_size": 2,
-        }
+        sampling = Sampling(model, temperature, 4096, 7, {"enable_thinking": False})
+        assert asked.pop() == (Path("/data/math/holdout.parquet"), out, sampling, grader, 5, None, 2)
     assert swept[1][1:] == [
         *(str(run_folder / "temperatures" / "temperature_0.6.jsonl"), "--categories", "en,zh,es,hi,fr"),
         *("--target", '{"en": 3, "hi": 1}'),
