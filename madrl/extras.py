@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from madrl.errors import MadrlError
 
 EXTRAS = {
+    "report": ("matplotlib",),
     "math": ("math_verify",),
     "language": ("py3langid",),
     "programs": (
@@ -12,7 +13,7 @@ EXTRAS = {
         "tree_sitter_javascript", "httpx",
     ),
 }  # fmt: skip
-"""Extra -> the modules that it brings and that grading imports."""
+"""Extra -> the modules that it brings and that are imported."""
 
 
 def require(extra: str) -> None:

@@ -67,8 +67,14 @@ class GroupReward:
         return self.of_grades(await asyncio.gather(*map(self.grade, rollouts)))
 
     def score(self, rollouts: Iterable[Rollout]) -> GroupScore:
-        """The group's rewards for a caller that is not async, from any thread, also inside a running event loop."""
-        return shared_loop().start(self(rollouts)).result()
+        """The group's rewards for a caller that is not async, from any thread, also inside a running event loop.
+
+        Raises MadrlError in a classifier or a verifier that ``score`` itself called: there it would wait for ever.
+        """
+        loop = shared_loop()
+        if loop.is_current():
+            raise MadrlError("GroupReward.score was called by what it calls: write `await reward(rollouts)` there")
+        return loop.start(self(rollouts)).result()
 
     async def grade(self, rollout: Rollout) -> Grade:
         """The grade of one response, while its siblings are still being generated; ``of_grades`` scores them later."""

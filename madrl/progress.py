@@ -28,12 +28,14 @@ class Advance:
         bar.add_task(what, total=total, completed=done)
         (self._task,) = bar.tasks
         self._last_line = time.monotonic()
+        self._has_said = False
 
     def __call__(self, count: int = 1, text: str = "") -> None:
         """``count`` more are done. ``text`` stands beside the numbers."""
         self._bar.update(self._task.id, advance=count, description=f"{self._what}  {text}".rstrip())
-        if self._bar.disable and time.monotonic() - self._last_line >= LINE_EVERY_S:
-            self._last_line = time.monotonic()
+        is_late = time.monotonic() - self._last_line >= LINE_EVERY_S
+        if self._bar.disable and (is_late or (self._has_said and self._task.finished)):
+            self._last_line, self._has_said = time.monotonic(), True
             of = "" if self._task.total is None else f"/{self._task.total:.0f}"
             left = self._task.time_remaining
             eta = "" if left is None else f"eta {timedelta(seconds=round(left))}"

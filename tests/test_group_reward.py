@@ -1,6 +1,8 @@
 """GroupReward, the library: what it returns, what it takes, and what it refuses."""
 
 import asyncio
+import os
+import sys
 import threading
 from typing import Any
 
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 
 from madrl import Classification, GroupReward, MadrlError, PluginError, Rollout, Verification
+from madrl.grading import threads as grading_threads
 
 HINDI = "पहले हम दी गई बातें लिखते हैं और फिर गणना करते हैं। इसलिए उत्तर 4 है।"
 SPANISH = "Primero anotamos los datos y luego calculamos paso a paso. La respuesta es 4."
@@ -68,6 +71,7 @@ async def test_responses_that_are_graded_one_by_one_earn_what_they_earn_together
 
 
 def test_calls_from_several_threads_share_one_event_loop() -> None:
+    grading_threads._loop.cache_clear()
     loops = set()
 
     async def verify(rollout: Rollout) -> bool:
@@ -126,3 +130,37 @@ def test_a_reward_function_as_verl_takes_it_is_a_verifier() -> None:
 def test_an_empty_group_is_one_clear_error() -> None:
     with pytest.raises(MadrlError, match="an empty group has no frequencies"):
         reward_of().score([])
+
+
+def leaves(rollout: Rollout) -> bool:
+    sys.exit(3)
+
+
+async def leaves_async(rollout: Rollout) -> bool:
+    sys.exit(3)
+
+
+def test_a_function_that_leaves_the_process_does_not_keep_the_caller_waiting() -> None:
+    with pytest.raises(PluginError, match="leaves raised SystemExit: 3"):
+        reward_of(classifier=leaves).score(rollouts("a!"))
+    for verifier in (leaves, leaves_async):
+        (grade,) = reward_of(verifier=verifier).score(rollouts("a!")).grades
+        assert grade.correctness is None
+        assert "SystemExit: 3" in grade.reason
+
+
+def test_a_forked_child_scores_as_its_parent_does() -> None:
+    reward = reward_of(verifier=lambda rollout: True)
+    parents = reward.score(rollouts("a!", "b!")).reward.tolist()
+    child = os.fork()
+    if child == 0:
+        os._exit(reward.score(rollouts("a!", "b!")).reward.tolist() != parents)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_function_that_scores_a_group_itself_is_told_to_await_it() -> None:
+    async def asks_again(rollout: Rollout) -> bool:
+        return bool(reward_of().score([rollout]).reward[0])
+
+    (grade,) = reward_of(verifier=asks_again).score(rollouts("a!")).grades
+    assert "write `await reward(rollouts)` there" in grade.reason

@@ -35,7 +35,7 @@ def off_support_rate(indices: NDArray[np.int64]) -> float | None:
 
 
 def ungraded_rate(correct: Sequence[float | None]) -> float | None:
-    """Share of all responses that no verifier could judge, in [0, 1]; None when there are no responses."""
+    """Share of all responses that no verifier could grade, in [0, 1]; None when there are no responses."""
     return sum(verdict is None for verdict in correct) / len(correct) if len(correct) else None
 
 

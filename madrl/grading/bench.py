@@ -57,7 +57,7 @@ class Found(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of a labelled file."""
+    """How a grader did on a labelled file."""
 
     lines: pd.DataFrame
     """One row a line: group, wanted, line, got, reason, and whether it is a hit."""

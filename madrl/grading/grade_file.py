@@ -87,10 +87,10 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Graded:
     the verifier found as ``verifier_extra``.
 
     A line has at least ``response`` and ``ground_truth``; a ground truth that is not a string is taken as its JSON
-    text. The rest is as in ``classify_file``. A verifier that raises leaves that line ungraded, as in training. When
-    more than MAX_UNGRADED of a full chunk, or of a file that is smaller, are ungraded, the verifier is broken, or what
-    it needs is down: MadrlError, and the chunk is not kept. MadrlError also for one that returns what it must not, and
-    when the service that it waits for is not there.
+    text. The rest is as in ``classify_file``. A verifier that raises leaves that line ungraded, as in training. One
+    that raises on more than MAX_UNGRADED of a full chunk, or of a file that is smaller, is broken, or what it needs is
+    down: MadrlError, and the chunk is not kept. MadrlError also for one that returns what it must not, and when the
+    service that it waits for is not there.
     """
 
     def gained(grade: Grade) -> dict[str, Any]:
@@ -120,7 +120,8 @@ def _grade_file(in_path: str | Path, out_path: str | Path, grader: FileGrader) -
         with progress(grader.name, total, counts.total()) as advance:
             while chunk := list(islice(records, CHUNK)):
                 enough = len(chunk) == CHUNK or not counts.total()  # a full chunk, or the whole file
-                gained = list(map(grader.gained, await grader.grader.grade_all(map(_rollout, chunk), enough)))
+                grades = await grader.grader.grade_all(map(_rollout, chunk), enough, raised_alone=True)
+                gained = list(map(grader.gained, grades))
                 unfinished.writelines(line_of(record | more) for record, more in zip(chunk, gained, strict=True))
                 unfinished.flush()
                 counts.update(more[grader.counted] for more in gained)

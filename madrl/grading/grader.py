@@ -80,6 +80,7 @@ class Grader:
         self.spec = spec
         self.in_progress = 0
         """Responses that have come and have no grade yet."""
+        self._raised: Counter[str] = Counter()
         self._classifier = None if spec.classifier is None else load_classifier(spec.classifier)
         self._verifier = None if spec.verifier is None else load_verifier(spec.verifier, compute_score)
 
@@ -99,16 +100,22 @@ class Grader:
             self.in_progress -= 1
         return Grade(category, found.correctness, found.answer, found.reason or why, found.extra, queued)
 
-    async def grade_all(self, rollouts: Iterable[Rollout], enough: bool = True) -> list[Grade]:
+    async def grade_all(
+        self, rollouts: Iterable[Rollout], enough: bool = True, raised_alone: bool = False
+    ) -> list[Grade]:
         """The grades of a batch, in its order.
 
         Args:
             enough: whether these are enough to tell a verifier that is broken from one that fails on a few.
+            raised_alone: whether a response counts as ungraded only when its verifier raised: in a user's file a
+                reference that nobody can read is a finding, and no outage.
 
         Raises MadrlError as ``grade`` does, and when more than MAX_UNGRADED of the responses are ungraded.
         """
+        before = self._raised.copy()
         grades = list(await asyncio.gather(*map(self.grade, rollouts)))
         ungraded = Counter(grade.reason for grade in grades if grade.correctness is None)
+        ungraded = self._raised - before if raised_alone else ungraded
         if self._verifier and enough and ungraded.total() > MAX_UNGRADED * len(grades):
             raise MadrlError(
                 f"verifier {self._name('verifier')} could not grade {ungraded.total()} of {len(grades)} responses "
@@ -149,7 +156,7 @@ class Grader:
         name = self._name("classifier")
         try:
             found: object = self._classifier(rollout)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # the second would end the loop that others wait for
             message = f"classifier {name} raised {type(error).__name__}: {error}"
             _log_once(message, name, error)
             raise PluginError(message) from error
@@ -170,8 +177,9 @@ class Grader:
         name = self._name("verifier")
         try:
             found: object = await self._verifier(rollout)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             what = f"raised {type(error).__name__}: {error}"
+            self._raised[f"verifier {what}"] += 1
             _log_once(f"verifier {name} {what}", name, error)
             return Verification(None, reason=f"verifier {what}")
         verification = _verification(found)
@@ -218,7 +226,7 @@ def _bad_return(kind: str, name: str | None, found: Any, remedy: str) -> PluginE
     return PluginError(f"{kind} {name} returned {shown}, {article} {type(found).__name__}: {remedy}")
 
 
-def _log_once(message: str, name: str | None, error: Exception) -> None:
+def _log_once(message: str, name: str | None, error: BaseException) -> None:
     """Log an error with its traceback when its type comes from its line for the first time, and in one line when it has
     come 10, 100, 1000 times."""
     innermost = traceback.extract_tb(error.__traceback__)[-1]

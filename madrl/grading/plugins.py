@@ -1,5 +1,6 @@
 """Finding the function that a user names: a key of a literal dict, ``pkg.module:name``, or the function itself."""
 
+import functools
 import importlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -52,7 +53,10 @@ def name_of(plugin: Plugin) -> str:
     """How messages call the plug-in: the name that the user gave, or ``pkg.module:name`` of a function."""
     if isinstance(plugin, str):
         return plugin
-    return f"{plugin.__module__}:{getattr(plugin, '__qualname__', type(plugin).__qualname__)}"
+    while isinstance(plugin, functools.partial):
+        plugin = plugin.func
+    module = getattr(plugin, "__module__", None) or "builtins"
+    return f"{module}:{getattr(plugin, '__qualname__', type(plugin).__qualname__)}"
 
 
 def own_module(plugin: Plugin) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 T = TypeVar("T")
 
 THREADS = 32
-"""Calls of one function at a time. They share one core for what is Python, and wait side by side for what is not."""
+"""Calls at a time. They share one core for what is Python, and wait side by side for what is not."""
 
 
 def asynchronous(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
@@ -20,11 +20,10 @@ def asynchronous(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     not keep its siblings waiting."""
     if _is_async(function):
         return function
-    threads = ThreadPoolExecutor(THREADS, thread_name_prefix="verifier")
 
     async def in_a_thread(*args: Any, **kwargs: Any) -> Any:
         call = functools.partial(_in_full, function, *args, **kwargs)
-        found = await asyncio.get_running_loop().run_in_executor(threads, call)
+        found = await asyncio.get_running_loop().run_in_executor(_threads(), call)
         return await found if inspect.isawaitable(found) else found
 
     return in_a_thread
@@ -64,6 +63,10 @@ class LoopThread:
         """Run ``work`` in the thread. It is cancelled when the context closes before it is done."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
+    def is_current(self) -> bool:
+        """Whether the caller runs in the thread, which would wait for itself if it waited for ``start``."""
+        return threading.current_thread() is self._thread
+
 
 async def _cancel_others() -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
@@ -72,11 +75,32 @@ async def _cancel_others() -> None:
     await asyncio.gather(*others, return_exceptions=True)
 
 
-@functools.cache
 def shared_loop() -> LoopThread:
     """This process's event loop for calls from code that is not async, open until the process ends. Clients keep their
     connections in it from one call to the next."""
+    with _starting:
+        return _loop()
+
+
+_starting = threading.Lock()
+
+
+@functools.cache
+def _loop() -> LoopThread:
     return LoopThread().__enter__()
 
 
-os.register_at_fork(after_in_child=shared_loop.cache_clear)  # a forked child has no threads
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="verifier")
+
+
+def _forget_threads() -> None:
+    """A forked child has none of its parent's threads, and finds a lock as it was."""
+    global _starting
+    _starting = threading.Lock()
+    _loop.cache_clear()
+    _threads.cache_clear()
+
+
+os.register_at_fork(after_in_child=_forget_threads)

@@ -20,6 +20,7 @@ from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 from verl.protocol import DataProto
 
 from madrl.grading.compute_score import ComputeScore
+from madrl.grading.grader import PluginError
 from madrl.group_reward import GroupReward
 from madrl.rollout import Grade, Rollout
 
@@ -59,8 +60,7 @@ class MadRewardManager(RewardManagerBase):
         """
         graded = data.non_tensor_batch.get(GRADE_COLUMN)
         if data.meta_info.get(STAGE) == GRADE:
-            grading = map(self.reward.grade, self.rollouts(data))
-            return {"grades": await asyncio.gather(*grading, return_exceptions=True)}
+            return {"grades": await asyncio.gather(*map(self._grade, self.rollouts(data)))}
         uids = set(data.non_tensor_batch["uid"].tolist())
         if len(uids) != 1:
             raise ValueError(f"MadRewardManager was given {len(uids)} prompts at once: it scores one group a call")
@@ -88,6 +88,12 @@ class MadRewardManager(RewardManagerBase):
             )
         ]
         return {"reward_score": reward.tolist(), "reward_extra_info": infos}
+
+    async def _grade(self, rollout: Rollout) -> Grade | PluginError:
+        try:
+            return await self.reward.grade(rollout)
+        except PluginError as error:
+            return error
 
     def _grade_info(self, grade: Grade, validate: bool) -> dict[str, Any]:
         info: dict[str, Any] = {

@@ -445,3 +445,10 @@ def test_a_plug_in_that_cannot_be_imported_is_one_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "cannot import 'broken' (SyntaxError: " in done.stderr
+
+
+def test_references_that_nobody_can_read_are_findings_and_stop_no_file(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"response": "x", "ground_truth": ""}\n', encoding="utf-8")
+    graded = verify_file(source, tmp_path / "out.jsonl", "exact_match")
+    assert graded.counts == {"ungraded": 1}

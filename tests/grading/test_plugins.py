@@ -1,3 +1,4 @@
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -118,3 +119,8 @@ def test_a_verifier_that_cannot_be_called_is_refused() -> None:
 def test_a_classifier_that_is_async_is_refused_before_the_run() -> None:
     with pytest.raises(MadrlError, match="'users_plugins:verify_anything' is async: write it as 'def'"):
         load_classifier("users_plugins:verify_anything")
+
+
+def test_a_function_with_bound_arguments_is_called_by_its_own_name() -> None:
+    assert name_of(functools.partial(functools.partial(load_plugin, kind="x"), extras={})) == name_of(load_plugin)
+    assert name_of(str.upper) == "builtins:str.upper"

@@ -35,7 +35,7 @@ KEEPALIVE_S = 3.0
 
 
 class JudgeResult(NamedTuple):
-    """What became of one request."""
+    """The service's answer to one request, or why there is none."""
 
     verdict: str | None
     """One of VERDICTS, or None when ungraded: nothing is known about the program."""
