@@ -4,6 +4,7 @@ Covers names, folders and Hydra overrides. ``madrl.run`` turns a recipe into sta
 declares many.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -254,7 +255,7 @@ def recipe_of(words: Sequence[str], variables: Mapping[str, str]) -> Recipe:
         raise MadrlError(f"SEED={own['seed']!r} is not a whole number")
     model = variables.get("MODEL", "")
     form = {name: variables.get(name.upper(), "") for name in ("form", "alpha", "lambda_g", "entropy")}
-    return Recipe(
+    recipe = Recipe(
         task=load_task(named[0]).spec,
         target=target,
         divergence=divergence,
@@ -262,11 +263,19 @@ def recipe_of(words: Sequence[str], variables: Mapping[str, str]) -> Recipe:
         seed=int(own["seed"]),
         **({} if named[1] == WARM_START else form),
         model=str(Path(model).absolute()) if model not in ("", BASE) and Path(model).is_dir() else model,
+        out=Path(variables.get("OUT") or "outputs").absolute(),
+        name=variables.get("NAME", ""),
+        overrides=tuple(overrides),
+    )
+    return with_environment(recipe, variables)
+
+
+def with_environment(recipe: Recipe, variables: Mapping[str, str] = os.environ) -> Recipe:
+    """``recipe`` with those of ``madrl run``'s variables that say where it runs and not what comes out."""
+    return replace(
+        recipe,
         dataset=variables.get("DATASET", ""),
         ray_address=variables.get("RAY_ADDRESS", ""),
         nodes=variables.get("NNODES", ""),
         wandb=bool(variables.get("WANDB")),
-        out=Path(variables.get("OUT") or "outputs").absolute(),
-        name=variables.get("NAME", ""),
-        overrides=tuple(overrides),
     )

@@ -23,8 +23,7 @@ words are wrong, all of which the verifier ``math`` accepts.
 
 import re
 
-from madrl.grading.math_answers.answer_text import answer_in
-from madrl.grading.math_answers.math_answer import MAX_ANSWER_LENGTH
+from madrl.grading.math_answers.math_answer import comparable_answer
 from madrl.rollout import Rollout, Verification
 
 _REMOVED = re.compile(r"\\(?:left|right)(?![a-zA-Z])|\^(?:\\circ(?![a-zA-Z])|\{\\circ\})|\\?[$%]")
@@ -42,13 +41,10 @@ async def verify_exact_match(rollout: Rollout) -> Verification:
     Incorrect with the reason ``wrong``, ``no_answer`` or ``too_long``; ungraded with ``bad_reference`` when nothing is
     left of the reference.
     """
-    answer, reference = answer_in(rollout.response), normal_form(rollout.ground_truth)
-    if not reference:
-        return Verification(None, answer, "bad_reference")
-    if answer is None:
-        return Verification(0.0, reason="no_answer")
-    if len(answer) > MAX_ANSWER_LENGTH:
-        return Verification(0.0, answer[:MAX_ANSWER_LENGTH], "too_long")
+    reference = normal_form(rollout.ground_truth)
+    answer = comparable_answer(rollout.response, has_reference=bool(reference))
+    if isinstance(answer, Verification):
+        return answer
     return Verification(1.0, answer) if normal_form(answer) == reference else Verification(0.0, answer, "wrong")
 
 

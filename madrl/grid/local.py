@@ -16,8 +16,9 @@ from madrl.files import waited_for
 from madrl.grid.identity import Identity
 from madrl.grid.ledger import CellState, Ledger, Standing, standing_of, standings_of
 from madrl.grid.plan import Plan
-from madrl.grid.supervise import NOT_RUN, last_line, with_environment
+from madrl.grid.supervise import NOT_RUN, last_line
 from madrl.process import told_to_stop
+from madrl.recipe import with_environment
 from madrl.run import run_stages, shared_stages
 
 POLL_S = 0.5

@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from madrl.grid.identity import changes, parts_of
 from madrl.grid.ledger import CellState, Ledger
 from madrl.grid.plan import key_of
 from madrl.process import told_to_stop
-from madrl.recipe import Recipe
+from madrl.recipe import Recipe, with_environment
 from madrl.run import run as run_recipe
 
 INTERRUPTED = 75
@@ -58,17 +58,6 @@ def supervise(out: Path, run_name: str, run: Callable[[Recipe], None] = run_reci
             raise MadrlError(f"{', '.join(changed)} changed since this cell was planned: start madrl grid run again")
         model = str(recipe.out / waits_for / "model") if waits_for else recipe.model
         return _run(ledger, with_environment(replace(recipe, name=run_name, model=model)), run)
-
-
-def with_environment(recipe: Recipe, variables: Mapping[str, str] = os.environ) -> Recipe:
-    """``recipe`` with those of ``madrl run``'s variables that say where it runs and not what comes out."""
-    return replace(
-        recipe,
-        dataset=variables.get("DATASET", ""),
-        ray_address=variables.get("RAY_ADDRESS", ""),
-        nodes=variables.get("NNODES", ""),
-        wandb=bool(variables.get("WANDB")),
-    )
 
 
 def _run(ledger: Ledger, recipe: Recipe, run: Callable[[Recipe], None]) -> int:

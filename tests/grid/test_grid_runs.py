@@ -24,6 +24,7 @@ from madrl.grid.identity import identities
 from madrl.grid.ledger import CellState, Ledger, Standing, standing_of, standings_of
 from madrl.grid.local import start
 from madrl.grid.plan import Plan, load_plan
+from madrl.recipe import with_environment
 
 THREE_CELLS = ("task=math", "form=add70", "target=peak", "divergence=rkl")
 DEADLINE_S = 300.0
@@ -309,7 +310,7 @@ def test_the_shell_s_variables_do_not_leak_into_the_cells(grid: Grid, monkeypatc
     grid.plan(*THREE_CELLS, "seed=42", models={"math": "hub/this_one"})
     assert grid.run() == 0
     assert grid.trace(grid.standings()[0])[0] == "start math hub/this_one"
-    recipe = supervise.with_environment(load_plan(grid.out).shared_recipe("math"))
+    recipe = with_environment(load_plan(grid.out).shared_recipe("math"))
     assert (recipe.model, recipe.dataset, recipe.wandb) == ("hub/this_one", "/on/this/machine", True)
 
 

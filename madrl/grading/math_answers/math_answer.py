@@ -23,16 +23,24 @@ async def verify_math(rollout: Rollout) -> Verification:
     (empty, or no formula to anybody; an answer in the reference's own words is still correct), ``worker_lost``,
     ``worker_stalled``, ``queue_full``, ``no_time``.
     """
-    answer = answer_in(rollout.response)
-    if not rollout.ground_truth.strip():
-        return Verification(None, answer, "bad_reference")
-    if answer is None:
-        return Verification(0.0, reason="no_answer")
-    if len(answer) > MAX_ANSWER_LENGTH:
-        return Verification(0.0, answer[:MAX_ANSWER_LENGTH], "too_long")
+    answer = comparable_answer(rollout.response, has_reference=bool(rollout.ground_truth.strip()))
+    if isinstance(answer, Verification):
+        return answer
     is_equal = decide(rollout.ground_truth, answer)
     if is_equal is None:
         reference = expression(rollout.ground_truth, is_reference=True).latex
         found = await asyncio.wrap_future(default_pool().submit(reference, expression(answer).latex))
         return found._replace(answer=answer)
     return Verification(1.0, answer) if is_equal else Verification(0.0, answer, "wrong")
+
+
+def comparable_answer(response: str, has_reference: bool) -> str | Verification:
+    """The answer in ``response``, or the verdict where there is nothing to compare."""
+    answer = answer_in(response)
+    if not has_reference:
+        return Verification(None, answer, "bad_reference")
+    if answer is None:
+        return Verification(0.0, reason="no_answer")
+    if len(answer) > MAX_ANSWER_LENGTH:
+        return Verification(0.0, answer[:MAX_ANSWER_LENGTH], "too_long")
+    return answer
