@@ -41,6 +41,9 @@ def run(parser: Parser, prepare: Callable[[argparse.Namespace], Sequence[str]], 
     args = parser.parse_args(argv)
     try:
         lines = prepare(args)
+    except ModuleNotFoundError as error:
+        print(f"{parser.prog}: error: {error.name} is not installed: call madrl install cpu (or gpu)", file=sys.stderr)
+        return 2
     except (MadrlError, OSError) as error:
         print(f"{parser.prog}: error: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return 2

@@ -243,6 +243,8 @@ def _generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     chat_template = _json_object(args.chat_template, "chat template", '{"enable_thinking": false}')
     sampling = Sampling(args.model, args.temperature, args.max_response_tokens, args.seed, chat_template)
     grader = GraderSpec(args.classifier, args.verifier, _category_names(args.categories))
+    if args.ask_category and not args.naming and args.classifier not in NAMINGS:
+        raise MadrlError(f"nothing says how to ask for a category of {args.classifier}: give --naming")
     naming = (args.naming or args.classifier) if args.ask_category else None
     gpus = args.tensor_parallel_size
     _print_generated(generate_file(args.data, args.output, sampling, grader, args.samples, naming, gpus))

@@ -21,6 +21,9 @@ LOCK = Path(__file__).with_name("requirements-cpu.txt")
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 """Where PyTorch's builds for CPUs are, which PyPI does not have."""
 
+STAMP = Path(sys.prefix, ".madrl-stack")
+"""It says which stack is installed: its name, and the hash of what was asked for."""
+
 LOG_LINES = 20
 """The lines of the log that are shown when a step fails."""
 
@@ -32,17 +35,16 @@ def install(stack: str) -> None:
     for such a failure, and in an environment without pip.
     """
     environment = Path(sys.prefix)
-    stamp = environment / ".madrl-stack"
     wanted = _fingerprint(stack)
-    if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+    if STAMP.exists() and STAMP.read_text(encoding="utf-8") == wanted:
         print(f"the {stack} stack is installed in {environment}")
         return
     if find_spec("pip") is None:
         raise MadrlError(f"{environment} has no pip: call `{sys.executable} -m ensurepip`, then this again")
     print(f"installing the {stack} stack into {environment} (log: {environment}/install.log)", flush=True)
-    stamp.unlink(missing_ok=True)
+    STAMP.unlink(missing_ok=True)
     STACKS[stack](environment)
-    stamp.write_text(wanted, encoding="utf-8")
+    STAMP.write_text(wanted, encoding="utf-8")
 
 
 def install_compilers(languages: Sequence[str]) -> None:

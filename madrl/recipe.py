@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -254,7 +255,7 @@ def recipe_of(words: Sequence[str], variables: Mapping[str, str]) -> Recipe:
     if not own["seed"].isdecimal():
         raise MadrlError(f"SEED={own['seed']!r} is not a whole number")
     model = variables.get("MODEL", "")
-    form = {name: variables.get(name.upper(), "") for name in ("form", "alpha", "lambda_g", "entropy")}
+    form: dict[str, Any] = {name: variables.get(name.upper(), "") for name in ("form", "alpha", "lambda_g", "entropy")}
     recipe = Recipe(
         task=load_task(named[0]).spec,
         target=target,

@@ -205,10 +205,19 @@ def load_task(spec: str) -> Task:
         return TASKS[spec]
     if not spec.endswith((".yaml", ".yml")):
         raise MadrlError(f"there is no task {spec!r}: use one of {', '.join(TASKS)}, or the YAML file of your own")
-    path = Path(spec).expanduser().absolute()
+    path = Path(spec).expanduser().resolve()
     task = task_of(_read(path), path)
-    make_importable(path.parent)
+    for plugin in (task.classifier, task.verifier, task.naming or ""):
+        module = plugin.partition(":")[0].partition(".")[0] if ":" in plugin else ""
+        beside = {f"{module}.py", module} & {found.name for found in path.parent.iterdir()}
+        if beside and _modules.setdefault(module, path.parent) != path.parent:
+            raise MadrlError(f"{path}: {_modules[module]} has a module {module!r} as well: rename one of the two")
+    make_importable(path.parent, first=True)
     return task
+
+
+_modules: dict[str, Path] = {}
+"""Module beside a task file that was loaded -> its folder."""
 
 
 def task_of(content: Any, file: Path) -> Task:
@@ -233,8 +242,10 @@ def task_of(content: Any, file: Path) -> Task:
         raise MadrlError(
             f"{file}: name {own['name']!r} is taken, or has other characters than letters, digits, - and _"
         )
-    own["categories"] = tuple(map(str, own["categories"]))
-    own["data"] = file.parent / own["data"]
+    if wrong := [name for name in own["categories"] if not isinstance(name, str)]:
+        raise MadrlError(f"{file}: category {wrong[0]!r} is no text: write it in quotes")
+    own["categories"] = tuple(own["categories"])
+    own["data"] = file.parent / Path(own["data"]).expanduser()
     own["sizes"] = _sizes_of(own.get("sizes", {}), file)
     return Task(**own, file=file)
 
@@ -263,10 +274,11 @@ def _read(path: Path) -> Any:
         raise MadrlError(f"{path}: no task file can be read here ({' '.join(str(error).split())})") from error
 
 
-def make_importable(folder: Path) -> None:
-    """Let a user's ``pkg.module:name`` lie in ``folder``, for this process and those that it starts."""
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if str(folder) not in paths:
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [*paths, str(folder)]))
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
+def make_importable(folder: Path, first: bool = False) -> None:
+    """Let a user's ``pkg.module:name`` lie in ``folder``, for this process and those that it starts; ``first``, and
+    before all other folders."""
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    for places in (paths, sys.path):
+        if first or str(folder) not in places:
+            places.insert(0 if first else len(places), str(folder))
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))

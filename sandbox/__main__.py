@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import uvicorn
+try:
+    import uvicorn
+except ModuleNotFoundError:
+    sys.exit('sandbox: uvicorn is not installed: pip install "madrl[sandbox]"')
 
 from sandbox import cgroups, state
 from sandbox.box import Slot

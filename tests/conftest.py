@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from sandbox_service import own_service, service
 
+from madrl import tasks
+
 __all__ = ["own_service", "service"]
 
 FOLDER = Path(__file__).parent
@@ -46,6 +48,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Spare ``pytest -m core`` the imports of all other files."""
     return True if _core_only(config) and collection_path.is_file() and collection_path not in CORE else None
+
+
+@pytest.fixture(autouse=True)
+def _no_tasks_loaded() -> None:
+    """Forget the task files of earlier tests, whose modules have the same names."""
+    tasks._modules.clear()
 
 
 def pytest_collection_finish() -> None:

@@ -57,6 +57,7 @@ def test_the_sizes_of_a_task_file_stand_in_for_the_usual_ones(tmp_path: Path) ->
         ({"verifier": None}, "field 'verifier' is not set"),
         ({"categories": []}, "field 'categories' is not set"),
         ({"data": ""}, "field 'data' is not set"),
+        ({"categories": ["no", False]}, "category False is no text: write it in quotes"),
         ({"categories": "a, b"}, "field 'categories' is 'a, b', not a list"),
         ({"name": "gsm8k"}, "name 'gsm8k' is taken"),
         ({"name": "a/b"}, "name 'a/b' is taken, or has other characters"),
@@ -96,3 +97,13 @@ def test_a_naming_is_a_name_or_a_function_of_one_s_own(tmp_path: Path) -> None:
         load_naming("namings_under_test:WORD")
     with pytest.raises(MadrlError, match="unknown naming 'klingon': use one of"):
         load_naming("klingon")
+
+
+def test_two_tasks_with_modules_of_one_name_are_refused_and_not_mixed_up(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.py").touch()
+    load_task(written(tmp_path / "one"))
+    assert sys.path[0] == str(tmp_path / "one")
+    with pytest.raises(MadrlError, match="one has a module 'mine' as well: rename one of the two"):
+        load_task(written(tmp_path / "two"))

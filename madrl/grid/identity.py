@@ -27,6 +27,7 @@ from madrl.grid.cells import Cell, warm_start_cell
 from madrl.grid.plan import Plan, hash_of
 from madrl.grid.source import MINIATURE, OF_A_RUN, OF_A_WARM_START, code_hash, plugins_of
 from madrl.recipe import BASE, CONFIG_DIR, Recipe
+from madrl.tasks import Task
 
 HASH_DIGITS = 8
 
@@ -112,5 +113,13 @@ def _model(recipe: Recipe) -> str | None:
         return fingerprint(recipe.model) or recipe.model
     if recipe.miniature is not None and not recipe.is_warm_start:
         sft = (CONFIG_DIR / "miniature_sft.yaml").read_text(encoding="utf-8")
-        return hash_of([code_hash(MINIATURE), sft])
+        return hash_of([code_hash(MINIATURE), sft, *_own_examples(recipe.record)])
     return None
+
+
+def _own_examples(task: Task) -> list[Any]:
+    """What a task file says of its miniature, and the hash of the examples that it names."""
+    if task.file is None or not task.miniature:
+        return []
+    examples = task.file.parent / str(task.miniature.get("examples"))
+    return [task.miniature, sha256_of(examples) if examples.exists() else None]

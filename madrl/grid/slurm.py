@@ -6,7 +6,6 @@ the node is back; NFS 4 drops it after its lease. A cell that was submitted twic
 held, or the cell ended. States are read from OUT, so that ``madrl grid status`` needs no scheduler.
 """
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from madrl.files import replacing
 from madrl.grid.ledger import CellState, Ledger, Standing
 from madrl.grid.local import SUPERVISOR
 from madrl.grid.plan import Plan
+from madrl.install import STAMP
 
 GRACE_S = 120
 """Slurm's warning before a time limit, for the cell to end as interrupted."""
@@ -65,11 +65,10 @@ def scripts(
     SBATCH_TIMELIMIT, SBATCH_GPUS_PER_NODE).
 
     A warm start among ``cells`` is a job of its own, and the cells that start from it an array that waits for its end.
-    Raises MadrlError when the nodes would get the stack of a machine without GPUs for runs on GPUs, which
-    recipes/grid.sh finds for itself where it is called, and every cell inherits.
+    Raises MadrlError when the nodes would run cells for GPUs in this environment, and it has the CPU's stack.
     """
-    if plan.profile == "gpu" and os.environ.get("STACK") == "cpu":
-        raise MadrlError("STACK=cpu, which is this machine's, is not the nodes': call STACK=gpu bash recipes/grid.sh")
+    if plan.profile == "gpu" and STAMP.exists() and STAMP.read_text(encoding="utf-8").startswith("cpu "):
+        raise MadrlError(f"{sys.prefix} has the CPU's stack: call this in an environment after madrl install gpu")
     folder = plan.folder / "slurm"
     starts = {cell.run_name: cell for cell in cells if cell.identity.cell.is_warm_start}
     free = [c for c in cells if c.run_name not in starts and c.identity.waits_for not in starts]

@@ -36,13 +36,17 @@ ONLY_WATCHING = frozenset(
         "madrl.launch_check",
         "madrl.records",
         "madrl.run_folder",
+        "madrl.schema",
+        "madrl.task_config",
+        "madrl.tasks",
         "madrl.trainer.compose",
         "madrl.trainer.progress",
         "madrl.trainer.verl_settings",
         "madrl.warm_start.tables",
     )
 )
-"""Modules that the above import to measure, to show and to write, which leaves a run what it is."""
+"""Modules that the above import to measure, to show and to write, which leaves a run what it is. What a task says is in
+its resolved config and its data."""
 
 OF_A_WARM_START = ("madrl.trainer.sft", "madrl.warm_start.run")
 """What samples, finetunes and selects the model that a task's runs start from."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
+from madrl.errors import MadrlError
 from madrl.prompts import Naming
 from madrl.records import Name
 from madrl.schema import Message, Row, check_parquet
@@ -44,4 +45,7 @@ def messages_of(row: Row, asked: str | None, naming: Naming | None) -> list[Mess
     if asked is None or naming is None:
         return messages
     last = messages[-1]
-    return [*messages[:-1], Message(role=last["role"], content=naming(last["content"], asked))]
+    named: object = naming(last["content"], asked)
+    if not isinstance(named, str):
+        raise MadrlError(f"the naming returned {named!r} for category {asked!r}: return the prompt as a str")
+    return [*messages[:-1], Message(role=last["role"], content=named)]

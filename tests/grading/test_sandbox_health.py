@@ -70,7 +70,7 @@ async def test_a_language_that_no_replica_has_is_named_with_what_to_install(
     one.health, other.health = healthy("python", "cpp"), healthy("python")
     with pytest.raises(MadrlError, match="no sandbox serves java") as raised:
         await ready(("python", "cpp", "java"), monkeypatch, one.url, other.url)
-    for part in (f"{one.url}: apt-get install java", "bash sandbox/install.sh", URLS_VARIABLE):
+    for part in (f"{one.url}: apt-get install java", "madrl install sandbox", URLS_VARIABLE):
         assert part in str(raised.value)
 
 
@@ -119,8 +119,8 @@ def test_verify_without_a_sandbox_ends_in_one_line_with_the_remedy(tmp_path: Pat
     )
     assert done.returncode == 2
     assert done.stderr == (
-        f"madrl: error: no sandbox answers at {NOBODY} (ConnectError): start one (bash sandbox/install.sh && "
-        "python -m sandbox), or name others in MADRL_SANDBOX_URLS\n"
+        f"madrl: error: no sandbox answers at {NOBODY} (ConnectError): start one (madrl install sandbox && "
+        "madrl-sandbox), or name others in MADRL_SANDBOX_URLS\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 

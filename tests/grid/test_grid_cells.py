@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import stub_grid
 
+from madrl import tasks
 from madrl.cli import main
 from madrl.errors import MadrlError
 from madrl.grid.cells import FORMS, Cell, filters_of, select, sweep, warm_start_cell
@@ -186,16 +187,15 @@ def test_a_task_of_one_s_own_is_swept_as_the_paper_s_are(tmp_path: Path) -> None
 
 def test_a_run_of_a_task_of_one_s_own_is_named_after_its_code_and_not_its_place(tmp_path: Path) -> None:
     cells = sweep({"task": ["poems"], "form": ["rlvr"], "seed": ["1"]}, ["poems"])
-    here, there = (
-        make_plan(
-            Plan(tmp_path / "out" / place, own_tasks={"poems": str(write_task(tmp_path / place))}),
-            cells,
-            stub_grid.compose,
-        )
-        for place in ("here", "there")
-    )
-    assert [found.run_name for found in identities(here)] == [found.run_name for found in identities(there)]
-    assert plugins_of(there.recipe(cells[0])) == ("own_grid_plugin",)
+
+    def run_names(place: str) -> list[str]:
+        tasks._modules.clear()  # as in a process of its own
+        plan = Plan(tmp_path / "out" / place, own_tasks={"poems": str(write_task(tmp_path / place))})
+        plan = make_plan(plan, cells, stub_grid.compose)
+        assert plugins_of(plan.recipe(cells[0])) == ("own_grid_plugin",)
+        return [found.run_name for found in identities(plan)]
+
+    assert run_names("here") == run_names("there")
     assert code_hash(OF_A_RUN, ("own_grid_plugin",)) != code_hash(OF_A_RUN)
     other = Plan(tmp_path, overrides=["madrl.classifier=prose_or:verse", "+madrl.verifier=math"])
     assert plugins_of(other.recipe(Cell("math", "rlvr", None, None, 1))) == ("prose_or",)

@@ -22,7 +22,7 @@ TWO_CELLS = ("task=math", "form=add70", "target=peak", "divergence=rkl", "seed=4
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     """Two cells, on GPUs, from a model that is named."""
-    monkeypatch.setenv("STACK", "gpu")
+    monkeypatch.setattr("madrl.grid.slurm.STAMP", tmp_path / "no stack")
     return stub_grid.planned(Plan(tmp_path / "out", "gpu", {"math": "hub/mine"}), *TWO_CELLS)
 
 
@@ -75,8 +75,10 @@ def test_a_cell_that_waits_in_a_queue_stays_what_it_was_when_it_was_submitted(pl
 
 
 def test_nodes_with_gpus_do_not_get_the_stack_of_a_machine_without(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STACK", "cpu")
-    with pytest.raises(MadrlError, match="STACK=gpu bash recipes"):
+    stamp = plan.out / "stack"
+    stamp.write_text("cpu 0123")
+    monkeypatch.setattr("madrl.grid.slurm.STAMP", stamp)
+    with pytest.raises(MadrlError, match="after madrl install gpu"):
         scripts(plan, standings(plan), None)
 
 

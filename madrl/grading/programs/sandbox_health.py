@@ -17,7 +17,7 @@ from madrl.tasks import PROGRAMMING_LANGUAGES
 CONNECT_TIMEOUT_S, TIMEOUT_S = 5.0, 30.0
 """A service that is gone refuses at once; a busy one may be slow."""
 
-START = "bash sandbox/install.sh && python -m sandbox"
+START = "madrl install sandbox && madrl-sandbox"
 """How a service is had."""
 
 
