@@ -113,6 +113,13 @@ def test_a_user_s_own_task_sets_what_a_task_of_the_paper_does(tmp_path: Path) ->
     assert Settings.from_config(OmegaConf.to_container(config.madrl)).task == "mine"  # type: ignore[arg-type]
 
 
+def test_what_a_task_file_presets_holds_also_where_the_profile_has_a_value_of_its_own(tmp_path: Path) -> None:
+    preset = {"actor_rollout_ref": {"actor": {"optim": {"lr": 1e-6}}}}
+    for profile in ("gpu", "tiny"):
+        config = compose([own_task(tmp_path, config=preset), f"profile={profile}", "paths.model=x"])
+        assert config.actor_rollout_ref.actor.optim.lr == 1e-6
+
+
 def test_a_task_presets_keys_of_the_config_which_the_command_line_changes(tmp_path: Path) -> None:
     mine = [own_task(tmp_path, config={"madrl": {"reward": {"alpha": 0.25}}}), "paths.model=x"]
     assert compose(mine).madrl.reward.alpha == 0.25
