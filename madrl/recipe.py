@@ -271,8 +271,10 @@ def recipe_of(words: Sequence[str], variables: Mapping[str, str]) -> Recipe:
     return with_environment(recipe, variables)
 
 
-def with_environment(recipe: Recipe, variables: Mapping[str, str] = os.environ) -> Recipe:
-    """``recipe`` with those of ``madrl run``'s variables that say where it runs and not what comes out."""
+def with_environment(recipe: Recipe, variables: Mapping[str, str] | None = None) -> Recipe:
+    """``recipe`` with those of ``madrl run``'s variables (None: the process's own) that say where it runs and not what
+    comes out."""
+    variables = os.environ if variables is None else variables
     return replace(
         recipe,
         dataset=variables.get("DATASET", ""),

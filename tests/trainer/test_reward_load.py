@@ -9,6 +9,7 @@ from typing import Any
 import psutil
 import pytest
 import torch
+from omegaconf import OmegaConf
 from sandbox_service import Service
 from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
 
@@ -99,5 +100,6 @@ async def test_1024_queued_rollouts_stay_bounded_and_survive_a_restart_of_the_sa
         {"group": "0", "reward": r, "truncated": False, **info}
         for r, info in zip(scored["reward_score"], scored["reward_extra_info"], strict=True)
     ]
-    assert batch_metrics(records, Settings.from_config(config.madrl))["mad/reward_queue/max"] >= GROUP_SIZE
+    node: Any = OmegaConf.to_container(config.madrl)
+    assert batch_metrics(records, Settings.from_config(node))["mad/reward_queue/max"] >= GROUP_SIZE
     await default_client().aclose()
