@@ -40,7 +40,7 @@ def test_a_sandbox_that_the_environment_promises_must_be_there() -> None:
     assert done.returncode == 2
     assert "BAD sandbox" in done.stdout
     assert "no service at http://127.0.0.1:9" in done.stdout
-    assert "python -m sandbox" in done.stdout
+    assert "madrl-sandbox" in done.stdout
 
 
 def test_json_is_one_object_on_stdout_whatever_the_libraries_print() -> None:
