@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
+from test_alarms import settings
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopWorkerTQ
 
 from madrl.alarms import RunHealth, read_events
 from madrl.run_folder import RunFolder
-from madrl.settings import Settings
 from madrl.trainer.compose import compose
 from madrl.trainer.launch import _notices
 from madrl.trainer.progress import progress_of
@@ -29,22 +29,6 @@ EVERYTHING = COLLAPSED | {
     "mad/off_support_rate": 0.5,
     "mad/truncated_rate": 0.5,
 }
-
-
-def settings() -> Settings:
-    node = {
-        "categories": ["en", "zh", "es", "hi", "fr"],
-        "target": "uniform",
-        "classifier": "language",
-        "verifier": "math",
-        "reward": {"divergence": "rkl", "form": "additive", "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001},
-        "max_ungraded_rate": 0.2,
-        "launch_check": "stop",
-        "task": "mine",
-        "profile": "tiny",
-        "naming": None,
-    }
-    return Settings.from_config(node)
 
 
 def attempt_of(run: RunFolder) -> MadReplayBuffer:
