@@ -64,7 +64,7 @@ class GroupReward:
         Raises PluginError for a mistake of the classifier or the verifier, and MadrlError for an empty group. A
         response whose verifier raised is ungraded, and takes the mean correctness of its siblings.
         """
-        return self.of_grades(await asyncio.gather(*map(self.grade, rollouts)))
+        return await self.of_grades(await asyncio.gather(*map(self.grade, rollouts)))
 
     def score(self, rollouts: Iterable[Rollout]) -> GroupScore:
         """The group's rewards for a caller that is not async, from any thread, also inside a running event loop.
@@ -80,8 +80,12 @@ class GroupReward:
         """The grade of one response, while its siblings are still being generated; ``of_grades`` scores them later."""
         return await self.grader.grade(rollout)
 
-    def of_grades(self, grades: Sequence[Grade]) -> GroupScore:
+    async def of_grades(self, grades: Sequence[Grade]) -> GroupScore:
         """What the responses to one prompt earn whose grades are there already."""
+        # The first group of each size takes a fraction of a second to calibrate.
+        return await asyncio.to_thread(self._score, grades) if self.config.calibrate else self._score(grades)
+
+    def _score(self, grades: Sequence[Grade]) -> GroupScore:
         indices = category_indices([grade.category for grade in grades], self.categories)
         score = score_group(indices, [grade.correctness for grade in grades], self.target, self.config)
         return replace(score, grades=tuple(grades))

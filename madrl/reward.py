@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from madrl import calibration
 from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
 from madrl.frequency import OFF_SUPPORT, group_frequency, on_support_frequency
@@ -88,6 +89,10 @@ class RewardConfig:
     of on-support responses then fell from 0.98 to 0.22. Under the gated form a wrong response earns 0, off-support or
     not, whatever this says.
     """
+    calibrate: bool = False
+    """Whether each category's r_div gets an offset that puts the resting point of GRPO's update on the target
+    (``madrl.calibration``). Without it a category with p* G near or below 1 is pushed down however rare it is. The
+    offsets are 0, and change nothing, for targets whose wanted categories are wanted equally."""
     off_support_reward: float = -1.0
     """What ``flat`` gives, and ``group_minimum`` at most, in [-1e6, 1e6]. The paper does not give the number."""
 
@@ -102,6 +107,10 @@ class RewardConfig:
             raise MadrlError(f"unknown off_support {self.off_support!r}: use one of {list(OFF_SUPPORT_RULES)}")
         self._check("epsilon", 1e-12, 0.999, "0.001 is the default")
         self._check("off_support_reward", -1e6, 1e6, "-1 is the default")
+        if not isinstance(self.calibrate, bool):
+            raise MadrlError(f"calibrate={self.calibrate!r} is neither true nor false")
+        if self.calibrate and self.form in ("rlvr", "gapo"):
+            raise MadrlError(f"calibrate=True with form={self.form}, which does not train on r_div: leave it out")
         if self.gate_floor is not None:
             self._check("gate_floor", -1e6, 1.0, "0 keeps a correct response from earning less than a wrong one")
             if self.form != "gated":
@@ -174,10 +183,14 @@ def score_group(
 def _divergence_reward(
     indices: NDArray[np.int64], frequency: NDArray[np.float64], target: NDArray[np.float64], config: RewardConfig
 ) -> NDArray[np.float64]:
-    """R_D at each response's own category, shape (G,); finite, because a sampled category has q >= 1/G."""
+    """R_D at each response's own category, calibrated where the config says so, shape (G,); finite, because a sampled
+    category has q >= 1/G."""
     divergence = DIVERGENCES[config.divergence]
     goal = smooth(target, config.epsilon) if divergence.smooths_target else target
     by_category = divergence.reward(goal, frequency)
+    if config.calibrate:
+        of_group = calibration.Reward(tuple(target.tolist()), indices.size, config.divergence, config.epsilon)
+        by_category = by_category + calibration.offsets(of_group)
     on_support = indices != OFF_SUPPORT
     rewards = np.full(indices.size, config.off_support_reward)
     if on_support.any():

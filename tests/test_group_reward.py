@@ -66,8 +66,8 @@ async def test_awaited_and_not_awaited_it_says_the_same_also_inside_a_running_lo
 async def test_responses_that_are_graded_one_by_one_earn_what_they_earn_together() -> None:
     reward, group = reward_of(), rollouts("a!", "b", "b!")
     grades = [await reward.grade(rollout) for rollout in group]
-    assert reward.of_grades(grades).reward.tolist() == (await reward(group)).reward.tolist()
-    assert reward.of_grades(grades).grades == tuple(grades)
+    assert (await reward.of_grades(grades)).reward.tolist() == (await reward(group)).reward.tolist()
+    assert (await reward.of_grades(grades)).grades == tuple(grades)
 
 
 def test_calls_from_several_threads_share_one_event_loop() -> None:

@@ -17,7 +17,7 @@ ROOT = PACKAGE.parent
 LAYERS = (
     ("errors", "__init__"),
     ("extras", "files", "tasks", "targets", "divergence", "rollout", "progress", "source", "install"),
-    ("frequency", "process", "schema", "task_config"),
+    ("frequency", "calibration", "process", "schema", "task_config"),
     ("reward", "records", "recipe"),
     ("settings", "rescore", "bench"),
     ("run_folder",),
@@ -47,6 +47,7 @@ NUMPY_ONLY = (
     "madrl.divergence",
     "madrl.targets",
     "madrl.frequency",
+    "madrl.calibration",
     "madrl.reward",
     "madrl.rescore",
     "madrl.group_reward",

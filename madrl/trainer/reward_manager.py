@@ -64,7 +64,10 @@ class MadRewardManager(RewardManagerBase):
         uids = set(data.non_tensor_batch["uid"].tolist())
         if len(uids) != 1:
             raise ValueError(f"MadRewardManager was given {len(uids)} prompts at once: it scores one group a call")
-        score = await self.reward(self.rollouts(data)) if graded is None else self.reward.of_grades(graded)
+        if graded is None:
+            score = await self.reward(self.rollouts(data))
+        else:
+            score = await self.reward.of_grades(graded)
         validate = bool(data.meta_info.get("validate"))
         reward = score.reward
         if len(reward) == 1 and not validate:
