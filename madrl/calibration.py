@@ -71,26 +71,33 @@ def offsets(reward: Reward) -> Array:
 
     0 where p* = 0, in groups below MIN_GROUP, and for all categories when the wanted ones are wanted equally (uniform,
     peak). Its mean under p* is 0, and categories that are wanted equally share one offset. Not writable.
+
+    In a group with two categories the normalised reward is a sign, whatever its size: g jumps with delta and may have
+    no zero. Where most groups are such ones (two wanted categories, or four responses) these are the offsets with the
+    smallest largest g that was found.
     """
     target = np.array(reward.target)
     found = np.zeros(target.size)
     wanted = target > 0
     if reward.group_size >= MIN_GROUP and np.ptp(target[wanted]) > _EQUAL_TARGETS:
         counts, weights = _groups(reward.group_size, target, DRAWS)
-        plain = _rewards(reward, counts)
+        plain, delta, least = _rewards(reward, counts), found, np.inf
         for _ in range(MAX_ITERATIONS):
             # Categories that are wanted equally differ in their draws only, which is noise.
-            update, slope = (_mean_of_equals(values, target) for values in _update(counts, weights, plain + found))
-            if np.abs(update[wanted]).max() < TOLERANCE:
+            update, slope = (_mean_of_equals(values, target) for values in _update(counts, weights, plain + delta))
+            farthest = np.abs(update[wanted]).max()
+            if farthest < least:
+                found, least = delta, farthest
+            if farthest < TOLERANCE:
                 break
-            found[wanted] -= DAMPING * update[wanted] / slope[wanted]
-            found[wanted] -= (target * found).sum()
+            delta = delta - np.where(wanted, DAMPING * update / np.where(wanted, slope, 1.0), 0.0)
+            delta = delta - np.where(wanted, (target * delta).sum(), 0.0)
     found.flags.writeable = False
     return found
 
 
 def expected_update(reward: Reward, shares: Array, delta: Array | float = 0.0, seed: int = 0) -> Array:
-    """g, shape (K,), at a policy with ``shares``, for r_div + ``delta``; sums to zero. In units of GRPO's advantages."""
+    """g, shape (K,), at a policy with ``shares``, for r_div + ``delta``, in units of GRPO's advantages; sums to 0."""
     counts, weights = _groups(reward.group_size, shares, DRAWS, seed)
     return _update(counts, weights, _rewards(reward, counts) + delta)[0]
 

@@ -1,18 +1,23 @@
-"""Whether a run can be steered at all, told from what the model that it starts from samples, before the first update.
+"""Whether a run can be steered to its target, told before the first update.
 
-A group that is all in one category has a constant distributional reward, and a category that is never sampled earns
-nothing: such a run trains for days and cannot move. ``madrl.launch_check`` says whether it stops or goes on.
+From the target, the group's size and the divergence alone: a category that a group holds hardly once is pushed down
+however rare it is (``target_notes``). From what the model samples that the run starts from: a group that is all in one
+category has a constant distributional reward, and a category that is never sampled earns nothing, so that such a run
+trains for days and cannot move (``launch_problem``; ``madrl.launch_check`` says whether it stops or goes on); and what
+the mix will cost in correctness (``start_notes``).
 
 Not covered: a policy that collapses later, which ``madrl.alarms`` notices.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from madrl import calibration
 from madrl.alarms import collapsed_limit
-from madrl.evaluation.metrics import shares, single_category_rate
+from madrl.evaluation.metrics import accuracy_at_target, pass_at_1, shares, single_category_rate
 from madrl.settings import Settings
 
 MIN_EXPECTED = 20
@@ -23,6 +28,13 @@ REMEDY = (
     "Start from a model that samples every wanted category, such as the task's warm start (a recipe on GPUs makes it "
     "when MODEL is unset; madrl warm-start), or go on with this one all the same: madrl.launch_check=warn"
 )
+
+
+FEW_IN_A_GROUP = 1.5
+"""A wanted category is looked at when a group on target has fewer of it on average: p*_c G below this."""
+
+FEW_WITH_CALIBRATION = 0.2
+"""Below it calibration still puts the resting point on the target, and the way there is slow."""
 
 
 def stops(settings: Settings) -> bool:
@@ -71,3 +83,70 @@ def launch_problem(
         f"launch check: the model that this run starts from cannot be steered: {'; '.join(found)} "
         f"(first validation and first batch: {mix or 'all off-support'})."
     )
+
+
+def target_notes(settings: Settings, group_size: int) -> list[str]:
+    """What the divergence reward makes of rare categories, one line for each that the target wants less than others and
+    fewer than FEW_IN_A_GROUP times in a group: the share at which GRPO's update comes to rest (``resting_shares``, in
+    which correctness and the starting model play no part), and what would help. Nothing for the forms rlvr and gapo,
+    which do not train on it. Takes a few seconds.
+
+    Args:
+        settings: the run's.
+        group_size: how many responses to a prompt are counted.
+    """
+    target, config = settings.target, settings.reward
+    rare = [i for i in range(target.size) if 0 < target[i] < target.max() and target[i] * group_size < FEW_IN_A_GROUP]
+    if config.form in ("rlvr", "gapo") or not rare or group_size < 2:
+        return []
+
+    def at_rest(size: int, calibrated: bool) -> NDArray[np.float64]:
+        reward = calibration.Reward(tuple(target.tolist()), size, config.divergence, config.epsilon)
+        return calibration.resting_shares(reward, calibrated)
+
+    calibrated = group_size >= calibration.MIN_GROUP
+    enough = math.ceil(FEW_IN_A_GROUP / min(target[i] for i in rare))
+    plain, offset, larger = at_rest(group_size, False), at_rest(group_size, calibrated), at_rest(enough, False)
+    notes = []
+    for i in rare:
+        name, wanted = settings.categories[i], float(target[i])
+        few = f"launch check: the target wants {wanted:.1%} {name}, {wanted * group_size:.2g} of {group_size} responses"
+        if not config.calibrate:
+            remedy = f"with rollout.n={enough} it rests at {larger[i]:.1%}"
+            if calibrated:
+                remedy = f"madrl.reward.calibrate=true holds it at {offset[i]:.1%}; {remedy}"
+            notes.append(f"{few}: the reward alone comes to rest at {plain[i]:.1%}; {remedy}")
+        elif wanted * group_size < FEW_WITH_CALIBRATION:
+            quick = math.ceil(FEW_WITH_CALIBRATION / wanted)
+            notes.append(f"{few}: calibration holds it, but the fit will be slow below rollout.n={quick}")
+    return notes
+
+
+def start_notes(
+    settings: Settings, group_size: int, indices: NDArray[np.int64], correct: Sequence[float | None]
+) -> list[str]:
+    """What the starting model's own responses say of the way to the target: the wanted categories that most groups do
+    not contain, from which nothing can be learnt, and what the target's mix will cost in correctness.
+
+    Args:
+        settings: the run's.
+        group_size: how many responses a prompt gets in training.
+        indices: the category of each response, OFF_SUPPORT where it has none.
+        correct: the correctness of each, None where it is ungraded.
+    """
+    of_each = shares(indices, len(settings.categories))
+    notes = []
+    for name, wanted, share in zip(settings.categories, settings.target.tolist(), of_each.tolist(), strict=True):
+        groups = 1.0 - (1.0 - share) ** group_size
+        if wanted and groups < min(0.5, 1.0 - (1.0 - wanted) ** group_size):
+            notes.append(
+                f"launch check: {share:.2%} of the responses are {name}, so that {groups:.0%} of the groups of "
+                f"{group_size} have any to learn from; the target wants {wanted:.1%}"
+            )
+    today, on_target = pass_at_1(correct), accuracy_at_target(settings.target, indices, correct)
+    if today is not None and on_target is not None:
+        notes.append(
+            f"launch check: pass@1 is {today:.3f} with today's mix, and would be {on_target:.3f} with the target's at "
+            "today's accuracy in each category"
+        )
+    return notes

@@ -89,12 +89,12 @@ class RewardConfig:
     of on-support responses then fell from 0.98 to 0.22. Under the gated form a wrong response earns 0, off-support or
     not, whatever this says.
     """
+    off_support_reward: float = -1.0
+    """What ``flat`` gives, and ``group_minimum`` at most, in [-1e6, 1e6]. The paper does not give the number."""
     calibrate: bool = False
     """Whether each category's r_div gets an offset that puts the resting point of GRPO's update on the target
     (``madrl.calibration``). Without it a category with p* G near or below 1 is pushed down however rare it is. The
     offsets are 0, and change nothing, for targets whose wanted categories are wanted equally."""
-    off_support_reward: float = -1.0
-    """What ``flat`` gives, and ``group_minimum`` at most, in [-1e6, 1e6]. The paper does not give the number."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.divergence, str) or self.divergence not in DIVERGENCES:

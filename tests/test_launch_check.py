@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
 from madrl.frequency import OFF_SUPPORT
-from madrl.launch_check import launch_problem, stops
+from madrl.launch_check import launch_problem, start_notes, stops, target_notes
 from madrl.settings import Settings
 
 NAMES = ("en", "zh", "es", "hi", "fr")
@@ -109,3 +109,64 @@ def test_a_control_without_distributional_reward_never_stops() -> None:
 def test_a_launch_check_of_another_name_is_named_with_the_two_there_are() -> None:
     with pytest.raises(MadrlError, match=r"madrl.launch_check='off' is not one of \['stop', 'warn'\]"):
         settings(launch_check="off")
+
+
+SKEWED = {"en": 0.6, "zh": 0.2, "es": 0.1, "hi": 0.05, "fr": 0.05}
+
+
+def with_reward(target: Any, **reward: Any) -> Settings:
+    node = {"divergence": "rkl", "form": "additive", "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001}
+    return settings(target, reward=node | reward)
+
+
+def test_categories_that_a_group_hardly_holds_are_told_with_where_they_come_to_rest_and_what_would_do() -> None:
+    hindi, french = target_notes(with_reward(SKEWED), 16)
+    assert hindi == (
+        "launch check: the target wants 5.0% hi, 0.8 of 16 responses: the reward alone comes to rest at 0.0%; "
+        "madrl.reward.calibrate=true holds it at 5.0%; with rollout.n=30 it rests at 3.1%"
+    )
+    assert "5.0% fr" in french
+
+
+@pytest.mark.parametrize(
+    ("target", "size"), [("uniform", 2), ("uniform", 16), ("peak", 4), (SKEWED, 30), ({"en": 3, "fr": 1}, 6)]
+)
+def test_nothing_is_said_of_equal_targets_and_of_groups_that_are_large_enough(target: Any, size: int) -> None:
+    assert target_notes(with_reward(target), size) == []
+
+
+def test_twenty_categories_wanted_equally_are_no_trouble_though_a_group_holds_less_than_one_of_each() -> None:
+    many = settings("uniform", categories=[f"c{i}" for i in range(20)])
+    assert target_notes(many, 16) == []
+
+
+def test_calibration_needs_no_note_until_it_is_slow() -> None:
+    assert target_notes(with_reward(SKEWED, calibrate=True), 16) == []
+    (note,) = target_notes(with_reward({"en": 0.99, "fr": 0.01}, calibrate=True), 16)
+    assert note.endswith("0.16 of 16 responses: calibration holds it, but the fit will be slow below rollout.n=20")
+
+
+@pytest.mark.parametrize("form", ["rlvr", "gapo"])
+def test_a_form_that_does_not_train_on_the_divergence_has_no_resting_point(form: str) -> None:
+    target = SKEWED if form == "rlvr" else "uniform"
+    assert target_notes(with_reward(target, form=form), 16) == []
+
+
+def test_the_first_responses_say_what_is_out_of_reach_and_what_the_mix_costs() -> None:
+    # 90 English, all correct; 9 Spanish, a third of them; 1 French, wrong.
+    indices = of(*[0] * 90, *[2] * 9, 4)
+    correct = [1.0] * 90 + [1.0, 0.0, 0.0] * 3 + [0.0]
+    out_of_reach, cost = start_notes(with_reward({"en": 1, "es": 1, "fr": 1}), 16, indices, correct)
+    assert out_of_reach == (
+        "launch check: 1.00% of the responses are fr, so that 15% of the groups of 16 have any to learn from; the "
+        "target wants 33.3%"
+    )
+    # today (90 + 3) / 100; on target (1 + 1/3 + 0) / 3
+    assert cost == (
+        "launch check: pass@1 is 0.930 with today's mix, and would be 0.444 with the target's at today's accuracy in "
+        "each category"
+    )
+
+
+def test_what_the_mix_costs_is_not_said_while_a_wanted_category_has_no_response() -> None:
+    assert not any("pass@1" in note for note in start_notes(settings(), 16, of(*[0] * 50), [1.0] * 50))

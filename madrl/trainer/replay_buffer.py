@@ -111,15 +111,20 @@ class MadReplayBuffer(ReplayBuffer):
 
     def _check_launch(self, records: list[dict[str, Any]]) -> None:
         self.run.launch_check.unlink(missing_ok=True)
-        names = self.settings.categories
+        settings, size, names = self.settings, self.group_size["train"], self.settings.categories
         groups = [category_indices([r["category"] for r in group], names) for group in by_group(records)]
         earlier = category_indices([r["category"] for r in self._first_validation], names)
-        problem = launch_check.launch_problem(self.settings, self.group_size["train"], groups, earlier)
-        if problem is None:
-            return
-        if launch_check.stops(self.settings):
+        problem = launch_check.launch_problem(settings, size, groups, earlier)
+        if problem is not None and launch_check.stops(settings):
             raise MadrlError(f"{problem} {launch_check.REMEDY}")
-        write_text(self.run.launch_check, problem + "\n")
+        seen = records + self._first_validation
+        notes = launch_check.target_notes(settings, size) + launch_check.start_notes(
+            settings, size, category_indices([r["category"] for r in seen], names), [r["correct"] for r in seen]
+        )
+        if problem is not None:
+            notes.insert(0, problem)
+        if notes:
+            write_text(self.run.launch_check, "".join(f"{note}\n" for note in notes))
 
     def _clear_groups(self, partition_id: str, uids: set[str]) -> None:
         """Drop groups as veRL does, after they have been measured."""

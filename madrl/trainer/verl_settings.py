@@ -182,7 +182,7 @@ def _estimator_refusals(config: DictConfig) -> Iterator[str]:
         )
     if config.madrl.reward.calibrate and (name != "grpo" or not algorithm.norm_adv_by_std_in_grpo):
         yield (
-            "madrl.reward.calibrate=True: its offsets are those of adv_estimator=grpo with norm_adv_by_std_in_grpo=True; "
+            "madrl.reward.calibrate=True: its offsets are for adv_estimator=grpo with norm_adv_by_std_in_grpo=True; "
             "set these, or leave it out"
         )
     if algorithm.gamma != 1.0 and name != "reinforce_plus_plus":
