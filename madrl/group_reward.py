@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
+
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
 from madrl.grading.compute_score import ComputeScore
@@ -80,8 +82,10 @@ class GroupReward:
         """The grade of one response, while its siblings are still being generated; ``of_grades`` scores them later."""
         return await self.grader.grade(rollout)
 
-    def of_grades(self, grades: Sequence[Grade]) -> GroupScore:
-        """What the responses to one prompt earn whose grades are there already."""
+    def of_grades(self, grades: Sequence[Grade], hinted: Sequence[bool] | None = None) -> GroupScore:
+        """What the responses to one prompt earn whose grades are there already. ``hinted`` says of each whether it was
+        asked for a category by name, as ``score_group`` takes it; None for none."""
         indices = category_indices([grade.category for grade in grades], self.categories)
-        score = score_group(indices, [grade.correctness for grade in grades], self.target, self.config)
+        marks = None if hinted is None else np.array(hinted, dtype=np.bool_)
+        score = score_group(indices, [grade.correctness for grade in grades], self.target, self.config, marks)
         return replace(score, grades=tuple(grades))
