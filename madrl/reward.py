@@ -156,20 +156,19 @@ def score_group(
     Whatever the form, a group in one category, or with nothing on-support, is taught nothing about the distribution:
     its distributional terms are all equal, and what is left is correctness.
 
-    Raises MadrlError for an empty group, lengths that differ, and hinted responses under a form that has no rule for
-    them (HINTED_FORMS).
+    Raises MadrlError for an empty group, lengths that differ, and hinted responses under the gapo form, which has no
+    rule for them.
     """
     if len(correct) != indices.size:
         raise MadrlError(f"{indices.size} categories but {len(correct)} verdicts: a group needs one of each")
-    if hinted is not None and hinted.any():
-        if hinted.size != indices.size or config.form not in HINTED_FORMS:
-            raise MadrlError(
-                f"{hinted.size} marks of hinted responses for {indices.size} categories under form={config.form}: mark "
-                f"each response, and use one of {list(HINTED_FORMS)}"
-            )
-        frequency, seen = _frequencies_without(hinted, indices, target.size)
-    else:
+    if hinted is not None and hinted.size != indices.size:
+        raise MadrlError(f"{indices.size} categories but {hinted.size} marks of hinted responses: mark each, or none")
+    if hinted is None or not hinted.any():
         frequency = seen = group_frequency(indices, target.size)
+    elif config.form == "gapo":
+        raise MadrlError("hinted responses with form=gapo: GAPO has no rule for them; use form=additive")
+    else:
+        frequency, seen = _frequencies_without(hinted, indices, target.size)
     if config.form == "gapo":
         divergence_reward = _gapo_reward(indices, target.size)
     else:

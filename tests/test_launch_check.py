@@ -111,3 +111,17 @@ def test_a_control_without_distributional_reward_never_stops() -> None:
 def test_a_launch_check_of_another_name_is_named_with_the_two_there_are() -> None:
     with pytest.raises(MadrlError, match=r"madrl.launch_check='off' is not one of \['stop', 'warn'\]"):
         settings(launch_check="off")
+
+
+def test_with_hints_a_missing_category_stops_no_run_and_collapsed_groups_still_do() -> None:
+    hinted = settings(hints=2, naming="language")
+    missing = launch_problem(hinted, 4, [of(0, 1, 2, 3)] * 25, NONE)
+    assert missing is not None
+    assert not missing.stops
+    assert missing.text.startswith(
+        "launch check: the model that this run starts from cannot be steered without hints: none of the 100 responses "
+        "is fr, which the target wants, and which madrl.hints=2 asks for (first"
+    )
+    collapsed = launch_problem(hinted, 16, [np.zeros(16, dtype=np.int64)] * 8, NONE)
+    assert collapsed is not None
+    assert collapsed.stops

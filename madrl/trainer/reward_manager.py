@@ -66,12 +66,15 @@ class MadRewardManager(RewardManagerBase):
         uids = set(data.non_tensor_batch["uid"].tolist())
         if len(uids) != 1:
             raise ValueError(f"MadRewardManager was given {len(uids)} prompts at once: it scores one group a call")
-        if graded is None:
-            graded = await asyncio.gather(*map(self.reward.grade, self.rollouts(data)))
         hints = data.non_tensor_batch.get(HINT_COLUMN)
-        score = self.reward.of_grades(graded, None if hints is None else [bool(hint) for hint in hints])
+        hinted = None if hints is None else [bool(hint) for hint in hints]
+        if graded is None:
+            score = await self.reward(self.rollouts(data), hinted)
+        else:
+            score = self.reward.of_grades(graded, hinted)
         validate = bool(data.meta_info.get("validate"))
         reward = score.reward
+        marks: list[dict[str, Any]]
         marks = [{}] * len(reward) if hints is None else [{HINTED: hint or None} for hint in hints]
         if len(reward) == 1 and not validate:
             # GRPO gives a trajectory without siblings its raw reward as advantage; it has nothing to be compared with.
