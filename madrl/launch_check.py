@@ -11,6 +11,7 @@ Not covered: a policy that collapses later, which ``madrl.alarms`` notices.
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,14 +46,24 @@ def stops(settings: Settings) -> bool:
     return settings.launch_check == "stop" and settings.reward.form != "rlvr"
 
 
+class LaunchProblem(NamedTuple):
+    """What is wrong with the model that a run starts from."""
+
+    text: str
+    """One line."""
+    stops: bool
+    """Whether the run stops for it."""
+
+
 def launch_problem(
     settings: Settings, group_size: int, groups: Sequence[NDArray[np.int64]], earlier: NDArray[np.int64]
-) -> str | None:
-    """What is wrong with the model that a run starts from, in one line with the remedy; None when it can be steered.
+) -> LaunchProblem | None:
+    """What is wrong with the model that a run starts from; None when it can be steered.
 
     Too many groups in one category are the ``collapsed_groups`` limit of ``madrl.alarms``, where there are enough
     groups to tell it from chance. A wanted category is missing when none of at least MIN_EXPECTED / p*_c responses, of
-    ``groups`` and ``earlier`` together, is in it.
+    ``groups`` and ``earlier`` together, is in it. With ``madrl.hints`` that stops no run: the category is asked for by
+    name.
 
     Args:
         group_size: how many responses a prompt of the training batch was to get.
@@ -60,9 +71,11 @@ def launch_problem(
         earlier: the category indices of the responses that came before that batch, in the first validation.
     """
     found = []
+    stopping = False
     limit = collapsed_limit(settings.target, group_size)
     rate = single_category_rate(groups)
     if rate is not None and rate > limit.rate and len(groups) >= limit.groups:
+        stopping = True
         found.append(
             f"{rate:.1%} of the {len(groups)} prompts in the first batch have all their on-support responses in one "
             f"category (limit {limit.rate:.1%})"
@@ -74,15 +87,19 @@ def launch_problem(
         if share and seen.size * share >= MIN_EXPECTED and not np.any(seen == i)
     ]
     if missing:
-        found.append(f"none of the {seen.size} responses is {' or '.join(missing)}, which the target wants")
+        stopping = stopping or not settings.hints
+        asked = f", and which madrl.hints={settings.hints} asks for" if settings.hints else ""
+        found.append(f"none of the {seen.size} responses is {' or '.join(missing)}, which the target wants{asked}")
     if not found:
         return None
     of_each = zip(settings.categories, shares(seen, len(settings.categories)).tolist(), strict=True)
     mix = ", ".join(f"{name} {share:.1%}" for name, share in of_each if share > 0)  # not NaN, when all are off-support
-    return (
-        f"launch check: the model that this run starts from cannot be steered: {'; '.join(found)} "
+    steered = "cannot be steered" if stopping else "cannot be steered without hints"
+    text = (
+        f"launch check: the model that this run starts from {steered}: {'; '.join(found)} "
         f"(first validation and first batch: {mix or 'all off-support'})."
     )
+    return LaunchProblem(text, stopping and stops(settings))
 
 
 def target_notes(settings: Settings, group_size: int) -> list[str]:

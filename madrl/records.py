@@ -7,6 +7,8 @@
     response   text
     category   text, or null for off-support
     correct    number from 0 to 1, true, false, or null for ungraded
+    hinted     text, the category that the response alone was asked for by name (madrl.hints), or null; null where it is
+               absent
 
 A command names the keys that it needs; any other key is kept as it is. veRL's own dumps (RUN/validation, RUN/rollouts)
 have names of their own and are translated when they are read.
@@ -46,6 +48,9 @@ VERL_PADDING = re.compile(r"pad[0-9a-f]{32}_\d+_\d+")
 """The ``uid`` of an empty row that veRL adds to a batch which its workers cannot share evenly: no response."""
 
 MAY_BE_NULL = frozenset(("category", "correct"))
+
+HINTED = "hinted"
+"""The key of the category that a hinted response was asked for."""
 
 VERL_NAMES = {"input": "prompt", "output": "response", "gts": "ground_truth", "score": "reward"}
 """veRL's name in a dump -> ours. Its ``uid`` is the key ``{group}_{session}_{turn}``."""
@@ -126,7 +131,7 @@ def read_graded(source: "Source", categories: Sequence[str]) -> list[Record]:
             )
         seen.add(response)
 
-    return list(read(source, GRADED, ("session", "turn"), check))
+    return list(read(source, GRADED, ("session", "turn", HINTED), check))
 
 
 def name_of(record: Mapping[str, Any]) -> Name:
@@ -322,6 +327,7 @@ KINDS = {
     "response": Kind(lambda v: isinstance(v, str), "text: write the response's text"),
     "extra_info": Kind(lambda v: v is None or isinstance(v, dict), "an object"),
     "category": Kind(lambda v: v is None or isinstance(v, str), "text: use a declared name, or null for off-support"),
+    HINTED: Kind(lambda v: v is None or isinstance(v, str), "text: name the category that was asked for, or null"),
     "correct": Kind(is_correctness, "a verdict: use true, false, a number from 0 to 1, or null for ungraded"),
 }
 """Key -> what its values must be. A key that is not here may hold anything."""

@@ -37,7 +37,9 @@ def of(*indices: int) -> NDArray[np.int64]:
 
 def test_a_model_that_answers_in_english_only_is_told_in_one_line_with_what_was_seen() -> None:
     problem = launch_problem(settings(), 16, [np.zeros(16, dtype=np.int64)] * 8, np.zeros(120, dtype=np.int64))
-    assert problem == (
+    assert problem is not None
+    assert problem.stops
+    assert problem.text == (
         "launch check: the model that this run starts from cannot be steered: 100.0% of the 8 prompts in the first "
         "batch have all their on-support responses in one category (limit 50.0%); none of the 248 responses is zh or "
         "es or hi or fr, which the target wants (first validation and first batch: en 100.0%)."
@@ -48,8 +50,8 @@ def test_groups_that_are_each_in_one_category_cannot_be_steered_though_the_poole
     groups = [np.full(16, i % 5, dtype=np.int64) for i in range(10)]
     problem = launch_problem(settings(), 16, groups, NONE)
     assert problem is not None
-    assert "100.0% of the 10 prompts" in problem
-    assert "none of" not in problem
+    assert "100.0% of the 10 prompts" in problem.text
+    assert "none of" not in problem.text
 
 
 def test_the_one_category_rate_is_held_against_the_limit_of_the_alarm() -> None:
@@ -74,7 +76,7 @@ def test_a_wanted_category_is_missed_from_twenty_expected_responses_on_the_first
     assert launch_problem(settings(), 4, [four] * 10, of(*[0] * 59)) is None
     problem = launch_problem(settings(), 4, [four] * 10, of(*[0] * 60))
     assert problem is not None
-    assert "none of the 100 responses is fr, which" in problem
+    assert "none of the 100 responses is fr, which" in problem.text
     assert launch_problem(settings(), 4, [four] * 10, of(*[0] * 59, 4)) is None, "the validation has seen it"
 
 
@@ -87,7 +89,7 @@ def test_what_the_target_excludes_may_be_missing() -> None:
 def test_a_model_that_is_off_support_throughout_cannot_be_steered_either() -> None:
     problem = launch_problem(settings(), 16, [np.full(16, OFF_SUPPORT)] * 8, NONE)
     assert problem is not None
-    assert problem.endswith("(first validation and first batch: all off-support).")
+    assert problem.text.endswith("(first validation and first batch: all off-support).")
 
 
 @pytest.mark.parametrize(("target", "prompts", "group"), [("peak", 8, 32), ("uniform", 8, 32), ("peak", 4, 4)])
@@ -109,6 +111,20 @@ def test_a_control_without_distributional_reward_never_stops() -> None:
 def test_a_launch_check_of_another_name_is_named_with_the_two_there_are() -> None:
     with pytest.raises(MadrlError, match=r"madrl.launch_check='off' is not one of \['stop', 'warn'\]"):
         settings(launch_check="off")
+
+
+def test_with_hints_a_missing_category_stops_no_run_and_collapsed_groups_still_do() -> None:
+    hinted = settings(hints=2, naming="language")
+    missing = launch_problem(hinted, 4, [of(0, 1, 2, 3)] * 25, NONE)
+    assert missing is not None
+    assert not missing.stops
+    assert missing.text.startswith(
+        "launch check: the model that this run starts from cannot be steered without hints: none of the 100 responses "
+        "is fr, which the target wants, and which madrl.hints=2 asks for (first"
+    )
+    collapsed = launch_problem(hinted, 16, [np.zeros(16, dtype=np.int64)] * 8, NONE)
+    assert collapsed is not None
+    assert collapsed.stops
 
 
 SKEWED = {"en": 0.6, "zh": 0.2, "es": 0.1, "hi": 0.05, "fr": 0.05}
