@@ -57,6 +57,7 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     OmegaConf.register_new_resolver("sum", lambda *terms: sum(terms), replace=True)
     OmegaConf.register_new_resolver("half", lambda whole: max(1, whole // 2), replace=True)
     OmegaConf.register_new_resolver("hint_tokens", hint_tokens, replace=True)
+    OmegaConf.register_new_resolver("calibrates", _calibrates, replace=True)
     OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base=None):
@@ -73,6 +74,11 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     check_keys(config, verl_config("ppo_trainer", f"model_engine={config.model_engine}"))
     check_values(config)
     return config
+
+
+def _calibrates(adv_estimator: str, divides_by_deviation: bool, form: str) -> bool:
+    """Whether a run's rewards are calibrated unless it says otherwise (``madrl.reward.calibrate``)."""
+    return adv_estimator == "grpo" and divides_by_deviation and form == "additive"
 
 
 def _replacing_targets(overrides: Sequence[str]) -> list[str]:
