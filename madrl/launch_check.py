@@ -27,7 +27,8 @@ then a probability below 1 in 100 million."""
 
 REMEDY = (
     "Start from a model that samples every wanted category, such as the task's warm start (a recipe on GPUs makes it "
-    "when MODEL is unset; madrl warm-start), or go on with this one all the same: madrl.launch_check=warn"
+    "when MODEL is unset; madrl warm-start), ask for a missing one that it gives when its prompt names it "
+    "(madrl.hints=2), or go on with this one all the same: madrl.launch_check=warn"
 )
 
 

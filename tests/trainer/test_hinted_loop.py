@@ -177,7 +177,8 @@ def test_at_another_temperature_a_run_can_go_without_the_engine_s_log_probabilit
 
 
 def test_the_engine_takes_prompts_that_are_longer_by_a_hint_and_training_does_not() -> None:
-    hinted, plain = config(), config("madrl.hints=0")
+    languages = "madrl.categories=[hi,fr,zh]"
+    hinted, plain = config(languages), config(languages, "madrl.hints=0")
     # Each byte of "\n\nSolve it in Chinese: write the whole solution in Chinese." is a token at most: 59.
     for key in ("prompt_length", "max_model_len"):
         assert hinted.actor_rollout_ref.rollout[key] == plain.actor_rollout_ref.rollout[key] + 59
