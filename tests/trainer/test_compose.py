@@ -67,9 +67,9 @@ def test_a_config_that_would_run_something_else_is_refused(overrides: list[str],
     assert "\n" not in str(refused.value)
 
 
-def test_the_reward_s_defaults_in_the_config_are_reward_config_s() -> None:
+def test_the_reward_s_defaults_in_the_config_are_reward_config_s_and_calibrated_for_verl_s_update() -> None:
     settings = Settings.from_config(OmegaConf.to_container(compose([*RUN, "madrl.reward.alpha=0.7"]).madrl))  # type: ignore[arg-type]
-    assert settings.reward == RewardConfig()
+    assert settings.reward == RewardConfig(calibrate=True)
 
 
 def test_chunked_prefill_is_refused_on_a_cpu_because_it_kills_the_engine() -> None:
