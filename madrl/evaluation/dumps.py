@@ -18,7 +18,7 @@ from omegaconf.errors import ConfigAttributeError, MissingMandatoryValue
 
 from madrl.errors import MadrlError
 from madrl.evaluation.samples import score_samples
-from madrl.records import Record, Source, check_groups, groups, read_graded
+from madrl.records import Record, Source, check_groups, groups, read_graded, stem_of
 from madrl.reward import RewardConfig
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
@@ -197,7 +197,7 @@ def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.
     samples = read_graded(source, categories)
     check_groups(groups(samples), source, one_each=True)
     epsilon = RewardConfig().epsilon
-    name = source.stem if isinstance(source, Path) else str(source)
+    name = stem_of(source) if isinstance(source, Path) else str(source)
     return {
         "file": source.name if isinstance(source, Path) else name,
         "target": dict(zip(categories, target.tolist(), strict=True)),
