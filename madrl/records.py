@@ -9,8 +9,8 @@
     correct    number from 0 to 1, true, false, or null for ungraded
 
 A command names the keys that it needs; any other key is kept as it is. veRL's own dumps (RUN/validation, RUN/rollouts)
-have names of their own and are translated when they are read. A file whose name ends with ``.gz`` is unpacked as it is read;
-none is written packed.
+have names of their own and are translated when they are read. A file whose name ends with ``.gz`` is unpacked as it is
+read; none is written packed.
 """
 
 import gzip

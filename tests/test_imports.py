@@ -50,6 +50,7 @@ NUMPY_ONLY = (
     "madrl.reward",
     "madrl.rescore",
     "madrl.group_reward",
+    "madrl.evaluation.accuracy",
     "madrl.evaluation.intervals",
     "madrl.evaluation.metrics",
     "madrl.evaluation.per_prompt",

@@ -184,7 +184,7 @@ def test_a_packed_file_that_is_not_whole_is_one_clear_error(
 ) -> None:
     path = tmp_path / "r.jsonl.gz"
     path.write_bytes(content)
-    with pytest.raises(MadrlError, match=r"r\.jsonl\.gz is not a whole gzip file .*: copy it again, or name it without"):
+    with pytest.raises(MadrlError, match=r"r\.jsonl\.gz is not a whole gzip file .*: copy it again, or name it"):
         list(read(path, ()))
     assert main(["evaluate", str(path), *MEASURED]) == 2
     assert str(path) in capsys.readouterr().err

@@ -4,7 +4,7 @@ Reads what classifiers and verifiers decided when the responses came; grades not
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,22 @@ from numpy.typing import NDArray
 
 from madrl.divergence import DIVERGENCES, jensen_shannon_value
 from madrl.evaluation import metrics as measure
-from madrl.evaluation.intervals import Interval, effective_samples, jsd_interval, ratio_interval, resampled_sums
+from madrl.evaluation.accuracy import (
+    AccuracyChange,
+    Verdicts,
+    accuracy_at_target,
+    accuracy_change,
+    unmeasured,
+    verdicts,
+)
+from madrl.evaluation.intervals import (
+    Interval,
+    effective_samples,
+    jsd_interval,
+    mixed_ratio_interval,
+    ratio_interval,
+    resampled_sums,
+)
 from madrl.evaluation.per_prompt import collapsed_distance, squared_distances
 from madrl.frequency import category_counts, category_indices
 from madrl.records import Record, groups
@@ -48,8 +63,12 @@ def score_samples(
         single_category_prompts, off_support, ungraded   rates
         off_support_interval
         pass@1, pass@1_interval
+        accuracy_at_target     the pass@1 of a policy with the same accuracies and the target's mix
+                               (``accuracy.accuracy_at_target``), and its ``accuracy_at_target_interval``
+        accuracy_at_target_lacks   the wanted categories without a graded response, for which those two are None
         by_category            per name: ``share``, ``share_interval``, ``count``, ``graded``, ``correct``, the summed
                                correctness of the graded ones, and ``pass@1`` from MIN_COMPLETIONS of those on
+        off_support_responses  ``count``, ``graded``, ``correct`` and ``pass@1`` of those that are off-support
 
     ``floor_p95`` takes responses for independent, which those to one problem are not. For *these* problems it is, if
     anything, too high: only chance within each problem is at work. For problems like these it is too low, and a policy
@@ -78,18 +97,21 @@ def score_samples(
     some = on_support > 0
     jsds = np.array([jensen_shannon_value(target, c / c.sum()) if c.sum() else 0.0 for c in counts])
     problem = np.repeat(np.arange(len(problems)), [len(group) for group in problems])
-    right = np.bincount(problem, weights=[verdict or 0.0 for verdict in correct])
-    graded = np.bincount(problem, weights=[verdict is not None for verdict in correct])
     responses = np.bincount(problem)
+    k = len(categories)
+    by_problem = verdicts(indices, correct, k, problem)
     sums = np.column_stack(
-        [counts, right, graded, np.where(paired, distances, 0.0), paired, jsds, some, responses - on_support, responses]
-    )
+        [
+            counts, *by_problem,
+            np.where(paired, distances, 0.0), paired, jsds, some, responses - on_support, responses,
+        ]
+    )  # fmt: skip
     # One problem says nothing of how problems differ: no resamples, and so no interval.
     drawn = resampled_sums(sums) if len(problems) > 1 else np.empty((0, sums.shape[1]))
-    drawn_counts = drawn[:, : len(categories)]
-    (
-        drawn_right, drawn_graded, drawn_distance, drawn_paired, drawn_jsd, drawn_some, drawn_off, drawn_responses
-    ) = drawn[:, len(categories) :].T  # fmt: skip
+    drawn_counts, drawn_right, drawn_graded, others = np.split(drawn, np.cumsum([k, k + 1, k + 1]), axis=1)
+    drawn_distance, drawn_paired, drawn_jsd, drawn_some, drawn_off, drawn_responses = others.T
+    right, graded = (of_problems.sum(axis=0) for of_problems in by_problem)
+    lacks = unmeasured(target, graded[:k])
     return {
         "samples": len(pooled),
         "problems": len(problems),
@@ -110,16 +132,33 @@ def score_samples(
         "off_support_interval": _listed(ratio_interval(drawn_off, drawn_responses)),
         "ungraded": measure.ungraded_rate(correct),
         "pass@1": measure.pass_at_1(correct),
-        "pass@1_interval": _listed(ratio_interval(drawn_right, drawn_graded)),
+        "pass@1_interval": _listed(ratio_interval(drawn_right.sum(axis=1), drawn_graded.sum(axis=1))),
+        "accuracy_at_target": accuracy_at_target(target, right[:k], graded[:k]),
+        "accuracy_at_target_interval": None
+        if lacks.any()
+        else _listed(mixed_ratio_interval(target, drawn_right[:, :k], drawn_graded[:, :k])),
+        "accuracy_at_target_lacks": [name for name, lacking in zip(categories, lacks, strict=True) if lacking],
         "by_category": {
             name: {
                 "share": float(counts[:, i].sum() / counts.sum()) if counts.any() else None,
                 "share_interval": _listed(ratio_interval(drawn_counts[:, i], drawn_counts.sum(axis=1))),
-                **_accuracy([verdict for verdict, index in zip(correct, indices, strict=True) if index == i]),
+                **_accuracy(counts[:, i].sum(), graded[i], right[i]),
             }
             for i, name in enumerate(categories)
         },
+        "off_support_responses": _accuracy(len(pooled) - on_support.sum(), graded[k], right[k]),
     }
+
+
+def pass_at_1_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> AccuracyChange | None:
+    """The change of pass@1 between what ``score_samples`` gave of two sets of responses, split into the part of the mix
+    and the part within categories (``accuracy.accuracy_change``). None when nothing of one of them was graded."""
+    return accuracy_change(*(_pooled_verdicts(scores) for scores in (before, after)))
+
+
+def _pooled_verdicts(scores: Mapping[str, Any]) -> Verdicts:
+    found = [*scores["by_category"].values(), scores["off_support_responses"]]
+    return Verdicts(*(np.array([float(of[name]) for of in found]) for name in ("correct", "graded")))
 
 
 def _fit(target: Array, counts: Array, drawn_counts: Array, epsilon: float) -> dict[str, Any]:
@@ -163,14 +202,13 @@ def _fit_per_prompt(target: Array, jsds: Array, on_support: Array) -> dict[str, 
     }
 
 
-def _accuracy(correct: Sequence[float | None]) -> dict[str, Any]:
+def _accuracy(count: float, graded: float, correct: float) -> dict[str, Any]:
     """How many responses one category has, how many were graded, their summed correctness, and pass@1 of enough."""
-    graded = sum(verdict is not None for verdict in correct)
     return {
-        "count": len(correct),
-        "graded": graded,
-        "correct": sum(verdict or 0.0 for verdict in correct),
-        "pass@1": measure.pass_at_1(correct) if graded >= MIN_COMPLETIONS else None,
+        "count": int(count),
+        "graded": int(graded),
+        "correct": float(correct),
+        "pass@1": float(correct / graded) if graded >= MIN_COMPLETIONS else None,
     }
 
 
