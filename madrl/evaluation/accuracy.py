@@ -25,12 +25,12 @@ class Verdicts(NamedTuple):
 
 
 class AccuracyChange(NamedTuple):
-    """How pass@1 changed, and the two parts that this is the sum of."""
+    """How pass@1 changed, and the two parts that this is the sum of. Each of shape (...)."""
 
-    total: float
-    mix: float
+    total: Array
+    mix: Array
     """What comes from answering in other categories."""
-    within: float
+    within: Array
     """What comes from other accuracies within the categories."""
 
 
@@ -73,7 +73,7 @@ def accuracy_at_target(target: Array, correct: Array, graded: Array) -> float | 
     return float(target[wanted] @ (correct[wanted] / graded[wanted]))
 
 
-def accuracy_change(before: Verdicts, after: Verdicts) -> AccuracyChange | None:
+def accuracy_change(before: Verdicts, after: Verdicts) -> AccuracyChange:
     """The change of pass@1 from ``before`` to ``after``, split evenly between the mix and the accuracies:
 
         mix    = sum_c (q1_c - q0_c) (acc0_c + acc1_c) / 2
@@ -85,17 +85,19 @@ def accuracy_change(before: Verdicts, after: Verdicts) -> AccuracyChange | None:
     sum is the change of pass@1.
 
     A category that has graded responses on one side only has that side's accuracy on both, so that it is in the mix
-    alone; one that has none on either side is in neither part. None when a side has no graded response at all.
+    alone; one that has none on either side is in neither part. One that is nearly gone on a side counts as any other,
+    by half of what it has on the other side: its few responses make both parts, and not their sum, uncertain.
 
     Args:
-        before, after: pooled over problems, shape (K + 1,).
+        before, after: pooled over problems, shape (..., K + 1).
+
+    NaN where a side has no graded response at all.
     """
-    if not (before.graded.any() and after.graded.any()):
-        return None
-    shares = np.array([side.graded / side.graded.sum() for side in (before, after)])
-    accuracies = np.array([side.correct / np.maximum(side.graded, 1) for side in (before, after)])
-    for side, other in ((0, 1), (1, 0)):
-        accuracies[side] = np.where(shares[side] > 0, accuracies[side], accuracies[other])
-    mix = float(np.diff(shares, axis=0)[0] @ accuracies.mean(axis=0))
-    within = float(shares.mean(axis=0) @ np.diff(accuracies, axis=0)[0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        q0, q1 = (side.graded / side.graded.sum(axis=-1, keepdims=True) for side in (before, after))
+        own0, own1 = (side.correct / side.graded for side in (before, after))
+    accuracy0 = np.where(before.graded > 0, own0, np.where(after.graded > 0, own1, 0.0))
+    accuracy1 = np.where(after.graded > 0, own1, accuracy0)
+    mix = ((q1 - q0) * (accuracy0 + accuracy1) / 2).sum(axis=-1)
+    within = ((q0 + q1) / 2 * (accuracy1 - accuracy0)).sum(axis=-1)
     return AccuracyChange(mix + within, mix, within)

@@ -80,7 +80,18 @@ def mixed_ratio_interval(weights: Array, numerators: Array, denominators: Array)
     if not some.any():
         return None
     ratios = numerators[some][:, weighted] / denominators[some][:, weighted]
-    low, high = np.quantile(ratios @ weights[weighted], TAILS)
+    return percentile_interval(ratios @ weights[weighted])
+
+
+def percentile_interval(values: Array) -> Interval | None:
+    """The interval between the TAILS of a statistic's values in the resamples, shape (draws,).
+
+    NaN, where a resample has no such statistic, is left out; None when nothing else is there.
+    """
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return None
+    low, high = np.quantile(known, TAILS)
     return Interval(float(low), float(high))
 
 

@@ -4,7 +4,7 @@ Reads what classifiers and verifiers decided when the responses came; grades not
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from madrl.divergence import DIVERGENCES, jensen_shannon_value
 from madrl.evaluation import metrics as measure
 from madrl.evaluation.accuracy import (
-    AccuracyChange,
     Verdicts,
     accuracy_at_target,
     accuracy_change,
@@ -25,6 +24,7 @@ from madrl.evaluation.intervals import (
     effective_samples,
     jsd_interval,
     mixed_ratio_interval,
+    percentile_interval,
     ratio_interval,
     resampled_sums,
 )
@@ -96,10 +96,9 @@ def score_samples(
     on_support = counts.sum(axis=1)
     some = on_support > 0
     jsds = np.array([jensen_shannon_value(target, c / c.sum()) if c.sum() else 0.0 for c in counts])
-    problem = np.repeat(np.arange(len(problems)), [len(group) for group in problems])
-    responses = np.bincount(problem)
+    responses = np.array([len(group) for group in problems], dtype=np.float64)
     k = len(categories)
-    by_problem = verdicts(indices, correct, k, problem)
+    by_problem = _verdicts(problems, categories)
     sums = np.column_stack(
         [
             counts, *by_problem,
@@ -150,15 +149,59 @@ def score_samples(
     }
 
 
-def pass_at_1_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> AccuracyChange | None:
-    """The change of pass@1 between what ``score_samples`` gave of two sets of responses, split into the part of the mix
-    and the part within categories (``accuracy.accuracy_change``). None when nothing of one of them was graded."""
-    return accuracy_change(*(_pooled_verdicts(scores) for scores in (before, after)))
+def score_change(before: Sequence[Record], after: Sequence[Record], categories: Sequence[str]) -> dict[str, Any]:
+    """The change of pass@1 between two sets of responses, as JSON types; None where a set has no graded response.
+
+        total, mix, within     the change, and the parts that come from another mix and from other accuracies within
+                               the categories (``accuracy.accuracy_change``)
+        total_interval, mix_interval, within_interval
+
+    Where both sets answer the same data rows (``row``), in one problem each, a row is resampled with what both say to
+    it; otherwise the problems of each set are resampled on their own, which gives wider intervals.
+
+    Args:
+        before, after: records as in ``score_samples``.
+        categories: the declared categories.
+    """
+    sides, paired = _side_by_side(groups(before), groups(after))
+    by_problem = [_verdicts(side, categories) for side in sides]
+    change = accuracy_change(*(Verdicts(*(of.sum(axis=0) for of in side)) for side in by_problem))
+    sums = [np.column_stack(side) for side in by_problem]
+    if min(map(len, sums)) < 2:
+        drawn = [np.full((1, sums[0].shape[1]), np.nan)] * 2
+    elif paired:
+        drawn = np.split(resampled_sums(np.hstack(sums)), 2, axis=1)
+    else:
+        drawn = [resampled_sums(of_side, seed=seed) for seed, of_side in enumerate(sums)]
+    changes = accuracy_change(*(Verdicts(*np.split(of_side, 2, axis=1)) for of_side in drawn))
+    return {
+        name: value
+        for part, resampled in zip(change._fields, changes, strict=True)
+        for name, value in (
+            (part, None if np.isnan(getattr(change, part)) else float(getattr(change, part))),
+            (f"{part}_interval", _listed(percentile_interval(resampled))),
+        )
+    }
 
 
-def _pooled_verdicts(scores: Mapping[str, Any]) -> Verdicts:
-    found = [*scores["by_category"].values(), scores["off_support_responses"]]
-    return Verdicts(*(np.array([float(of[name]) for of in found]) for name in ("correct", "graded")))
+def _side_by_side(*sides: list[list[Record]]) -> tuple[list[list[list[Record]]], bool]:
+    """The problems of two sets, each with its like of the other at the same place where both have the same data rows,
+    and whether they do."""
+    rows = [{str(problem[0].get("row")): problem for problem in side} for side in sides]
+    if rows[0].keys() != rows[1].keys() or any(map(lambda of, side: len(of) < len(side), rows, sides)):
+        return list(sides), False
+    return [[of_side[row] for row in rows[0]] for of_side in rows], True
+
+
+def _verdicts(problems: Sequence[Sequence[Record]], categories: Sequence[str]) -> Verdicts:
+    """By problem. Shape (P, K + 1)."""
+    pooled = [sample for problem in problems for sample in problem]
+    return verdicts(
+        category_indices([sample["category"] for sample in pooled], categories),
+        [sample["correct"] for sample in pooled],
+        len(categories),
+        np.repeat(np.arange(len(problems)), [len(problem) for problem in problems]),
+    )
 
 
 def _fit(target: Array, counts: Array, drawn_counts: Array, epsilon: float) -> dict[str, Any]:

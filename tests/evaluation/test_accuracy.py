@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from madrl.evaluation.accuracy import (
-    AccuracyChange,
     Verdicts,
     accuracy_at_target,
     accuracy_change,
     verdicts,
 )
-from madrl.evaluation.samples import pass_at_1_change, score_samples
+from madrl.evaluation.samples import score_change, score_samples
 from madrl.frequency import OFF_SUPPORT
 
 PEAK = np.array([0.75, 0.25, 0.0])
@@ -23,12 +22,6 @@ PEAK = np.array([0.75, 0.25, 0.0])
 
 def of(correct: Sequence[float], graded: Sequence[float]) -> Verdicts:
     return Verdicts(np.array(correct, dtype=float), np.array(graded, dtype=float))
-
-
-def changed(before: Verdicts, after: Verdicts) -> AccuracyChange:
-    found = accuracy_change(before, after)
-    assert found is not None
-    return found
 
 
 def test_accuracy_at_the_target_mix_weighs_the_accuracies_by_the_target() -> None:
@@ -53,20 +46,20 @@ def test_the_change_of_pass_at_1_splits_into_a_mix_part_and_a_part_within_catego
     # Shares 0.8, 0.2, 0 to 0.4, 0.5, 0.1 (off-support); accuracies 0.75, 0.25, - to 0.5, 0.4, 0.
     # mix: -0.4 (0.75 + 0.5) / 2 + 0.3 (0.25 + 0.4) / 2 + 0.1 x 0 = -0.25 + 0.0975
     # within: 0.6 (-0.25) + 0.35 (0.15) + 0.05 x 0 = -0.15 + 0.0525
-    found = changed(of([60, 5, 0], [80, 20, 0]), of([20, 20, 0], [40, 50, 10]))
+    found = accuracy_change(of([60, 5, 0], [80, 20, 0]), of([20, 20, 0], [40, 50, 10]))
     assert found == pytest.approx((-0.25, -0.1525, -0.0975))
     assert found.total == pytest.approx(40 / 100 - 65 / 100)
 
 
 def test_a_category_that_is_new_moves_the_mix_part_only() -> None:
     # The new category has accuracy 0.1 on both sides: 0.5 (0.1 - 0.9).
-    assert changed(of([90, 0], [100, 0]), of([45, 5], [50, 50])) == pytest.approx((-0.4, -0.4, 0.0))
-    assert changed(of([45, 5], [50, 50]), of([90, 0], [100, 0])) == pytest.approx((0.4, 0.4, 0.0))
+    assert accuracy_change(of([90, 0], [100, 0]), of([45, 5], [50, 50])) == pytest.approx((-0.4, -0.4, 0.0))
+    assert accuracy_change(of([45, 5], [50, 50]), of([90, 0], [100, 0])) == pytest.approx((0.4, 0.4, 0.0))
 
 
 def test_without_a_graded_response_on_one_side_there_is_no_change_to_split() -> None:
-    assert accuracy_change(of([0, 0], [0, 0]), of([1, 0], [2, 0])) is None
-    assert accuracy_change(of([1, 0], [2, 0]), of([0, 0], [0, 0])) is None
+    assert np.isnan(accuracy_change(of([0, 0], [0, 0]), of([1, 0], [2, 0]))).all()
+    assert np.isnan(accuracy_change(of([1, 0], [2, 0]), of([0, 0], [0, 0]))).all()
 
 
 sides = st.lists(st.tuples(st.integers(0, 50), st.floats(0, 1)), min_size=4, max_size=4).map(
@@ -78,10 +71,8 @@ sides = st.lists(st.tuples(st.integers(0, 50), st.floats(0, 1)), min_size=4, max
 def test_the_parts_sum_to_the_change_and_turn_their_sign_when_the_sides_do(before: Verdicts, after: Verdicts) -> None:
     found, back = accuracy_change(before, after), accuracy_change(after, before)
     if not (before.graded.sum() and after.graded.sum()):
-        assert found is back is None
+        assert np.isnan([*found, *back]).all()
         return
-    assert found is not None
-    assert back is not None
     pass_at_1 = [side.correct.sum() / side.graded.sum() for side in (before, after)]
     assert found.total == pytest.approx(pass_at_1[1] - pass_at_1[0], abs=1e-12)
     assert found.mix + found.within == pytest.approx(found.total, abs=1e-12)
@@ -93,7 +84,7 @@ def test_a_policy_that_only_changes_its_mix_has_no_part_within_categories(before
     accuracy = before.correct / np.maximum(before.graded, 1)
     moved = np.round(before.graded[::-1] * scale) * (before.graded > 0)
     found = accuracy_change(before, Verdicts(accuracy * moved, moved))
-    if found is not None:
+    if before.graded.any() and moved.any():
         assert found.within == pytest.approx(0.0, abs=1e-12)
 
 
@@ -144,10 +135,40 @@ def test_ungraded_responses_are_in_neither_accuracy_nor_mix() -> None:
     ]
     found = score_samples(rows, "abc", PEAK, 0.001)
     assert found["accuracy_at_target"] == pytest.approx(scored(plain)["accuracy_at_target"])
-    assert pass_at_1_change(scored(plain), found) == pytest.approx((0.0, 0.0, 0.0))
+    assert parts(score_change(responses(plain), rows, "abc")) == pytest.approx((0.0, 0.0, 0.0))
 
 
-def test_the_change_between_two_scores_counts_off_support_as_a_category_of_its_own() -> None:
+def parts(change: dict[str, Any]) -> tuple[float, float, float]:
+    return change["total"], change["mix"], change["within"]
+
+
+def test_the_change_between_two_sets_counts_off_support_as_a_category_of_its_own() -> None:
     # 80 a with accuracy 3/4 and 20 off-support, all wrong; then all a: the accuracy within a stays.
-    found = pass_at_1_change(scored({"a": (60, 20), None: (0, 20)}), scored({"a": (75, 25)}))
-    assert found == pytest.approx((0.15, 0.15, 0.0))
+    change = score_change(responses({"a": (60, 20), None: (0, 20)}), responses({"a": (75, 25)}), "abc")
+    assert parts(change) == pytest.approx((0.15, 0.15, 0.0))
+    low, high = change["total_interval"]
+    assert low < 0.15 < high
+
+
+def test_a_change_without_a_graded_response_on_one_side_is_none() -> None:
+    none = [record | {"correct": None} for record in responses({"a": (5, 5)})]
+    assert set(score_change(none, responses({"a": (5, 5)}), "abc").values()) == {None}
+
+
+def test_problems_that_both_sets_answer_are_resampled_together() -> None:
+    # Half of the problems are always solved and half never, before as after: the change is nothing for any problems.
+    def solved(name: str, first_row: int) -> list[dict[str, Any]]:
+        session = {"session": 0, "turn": 0, "category": "a"}
+        return [session | {"group": f"{name}{i}", "row": first_row + i, "correct": i % 2 == 0} for i in range(100)]
+
+    before = solved("before", 0)
+    assert score_change(before, solved("after", 0)[::-1], "abc")["total_interval"] == [0.0, 0.0]
+    # On their own: sqrt(2) x 1.96 x 0.5 / sqrt(100) = 0.139.
+    alone = score_change(before, solved("after", 1), "abc")
+    assert alone["total_interval"] == pytest.approx([-0.139, 0.139], abs=0.012)
+
+
+def test_a_set_of_one_problem_has_a_change_and_no_interval_of_it() -> None:
+    change = score_change(responses({"a": (60, 20)}, problems=1), responses({"a": (75, 25)}), "abc")
+    assert change["total"] == pytest.approx(0.0)
+    assert [change[f"{part}_interval"] for part in ("total", "mix", "within")] == [None] * 3
