@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from madrl import calibration
 from madrl.alarms import collapsed_limit
-from madrl.evaluation.metrics import accuracy_at_target, pass_at_1, shares, single_category_rate
+from madrl.evaluation.accuracy import accuracy_at_target, verdicts
+from madrl.evaluation.metrics import pass_at_1, shares, single_category_rate
 from madrl.settings import Settings
 
 MIN_EXPECTED = 20
@@ -122,21 +123,24 @@ def target_notes(settings: Settings, group_size: int) -> list[str]:
         reward = calibration.Reward(tuple(target.tolist()), size, config.divergence, config.epsilon)
         return calibration.resting_shares(reward, calibrated)
 
-    calibrated = group_size >= calibration.MIN_GROUP
     enough = math.ceil(FEW_IN_A_GROUP / min(target[i] for i in rare))
-    plain, offset, larger = at_rest(group_size, False), at_rest(group_size, calibrated), at_rest(enough, False)
+    plain, calibrated = (at_rest(group_size, calibrate).tolist() for calibrate in (False, True))
+    larger = plain if config.calibrate else at_rest(enough, False).tolist()
     notes = []
     for i in rare:
         name, wanted = settings.categories[i], float(target[i])
         few = f"launch check: the target wants {wanted:.1%} {name}, {wanted * group_size:.2g} of {group_size} responses"
+        rest = f"{few}: the reward alone comes to rest at"
         if not config.calibrate:
-            remedy = f"with rollout.n={enough} it rests at {larger[i]:.1%}"
-            if calibrated:
-                remedy = f"madrl.reward.calibrate=true holds it at {offset[i]:.1%}; {remedy}"
-            notes.append(f"{few}: the reward alone comes to rest at {plain[i]:.1%}; {remedy}")
-        elif wanted * group_size < FEW_WITH_CALIBRATION:
-            quick = math.ceil(FEW_WITH_CALIBRATION / wanted)
-            notes.append(f"{few}: calibration holds it, but the fit will be slow below rollout.n={quick}")
+            notes.append(
+                f"{rest} {plain[i]:.1%}; with madrl.reward.calibrate=true at {calibrated[i]:.1%}, with rollout.n="
+                f"{enough} at {larger[i]:.1%}"
+            )
+            continue
+        slow = ""
+        if wanted * group_size < FEW_WITH_CALIBRATION:
+            slow = f", but slowly with less than rollout.n={math.ceil(FEW_WITH_CALIBRATION / wanted)}"
+        notes.append(f"{rest} {calibrated[i]:.1%}{slow}; without calibration at {plain[i]:.1%}")
     return notes
 
 
@@ -161,7 +165,9 @@ def start_notes(
                 f"launch check: {share:.2%} of the responses are {name}, so that {groups:.0%} of the groups of "
                 f"{group_size} have any to learn from; the target wants {wanted:.1%}"
             )
-    today, on_target = pass_at_1(correct), accuracy_at_target(settings.target, indices, correct)
+    k = len(settings.categories)
+    pooled = verdicts(indices, correct, k, np.zeros(indices.size, dtype=np.int64))
+    today, on_target = pass_at_1(correct), accuracy_at_target(settings.target, *(of[0, :k] for of in pooled))
     if today is not None and on_target is not None:
         notes.append(
             f"launch check: pass@1 is {today:.3f} with today's mix, and would be {on_target:.3f} with the target's at "

@@ -52,6 +52,7 @@ NUMPY_ONLY = (
     "madrl.rescore",
     "madrl.group_reward",
     "madrl.hints",
+    "madrl.evaluation.accuracy",
     "madrl.evaluation.intervals",
     "madrl.evaluation.metrics",
     "madrl.evaluation.per_prompt",

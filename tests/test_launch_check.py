@@ -138,8 +138,8 @@ def with_reward(target: Any, **reward: Any) -> Settings:
 def test_categories_that_a_group_hardly_holds_are_told_with_where_they_come_to_rest_and_what_would_do() -> None:
     hindi, french = target_notes(with_reward(SKEWED), 16)
     assert hindi == (
-        "launch check: the target wants 5.0% hi, 0.8 of 16 responses: the reward alone comes to rest at 0.0%; "
-        "madrl.reward.calibrate=true holds it at 5.0%; with rollout.n=30 it rests at 3.1%"
+        "launch check: the target wants 5.0% hi, 0.8 of 16 responses: the reward alone comes to rest at 0.0%; with "
+        "madrl.reward.calibrate=true at 5.0%, with rollout.n=30 at 3.1%"
     )
     assert "5.0% fr" in french
 
@@ -156,10 +156,12 @@ def test_twenty_categories_wanted_equally_are_no_trouble_though_a_group_holds_le
     assert target_notes(many, 16) == []
 
 
-def test_calibration_needs_no_note_until_it_is_slow() -> None:
-    assert target_notes(with_reward(SKEWED, calibrate=True), 16) == []
-    (note,) = target_notes(with_reward({"en": 0.99, "fr": 0.01}, calibrate=True), 16)
-    assert note.endswith("0.16 of 16 responses: calibration holds it, but the fit will be slow below rollout.n=20")
+def test_of_a_calibrated_run_it_is_told_where_it_rests_and_where_it_is_slow() -> None:
+    hindi, _ = target_notes(with_reward(SKEWED, calibrate=True), 16)
+    assert hindi.endswith("comes to rest at 5.0%; without calibration at 0.0%")
+    (rare,) = target_notes(with_reward({"en": 0.60, "zh": 0.39, "fr": 0.01}, calibrate=True), 16)
+    assert "0.16 of 16 responses" in rare
+    assert "but slowly with less than rollout.n=20; without calibration at 0.0%" in rare
 
 
 @pytest.mark.parametrize("form", ["rlvr", "gapo"])

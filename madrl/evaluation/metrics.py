@@ -49,25 +49,6 @@ def pass_at_1(correct: Sequence[float | None]) -> float | None:
     return sum(graded) / len(graded) if graded else None
 
 
-def accuracy_at_target(
-    target: NDArray[np.float64], indices: NDArray[np.int64], correct: Sequence[float | None]
-) -> float | None:
-    """sum_c p*_c acc_c, in [0, 1], over the categories that the target wants: the pass@1 of a policy with the target's
-    mix and the accuracies of these responses in each category.
-
-    None when a wanted category has no graded response, as its accuracy is then unknown.
-    """
-    graded = np.array([verdict is not None for verdict in correct], dtype=bool)
-    values = np.array([verdict or 0.0 for verdict in correct])
-    accuracy = 0.0
-    for category in np.flatnonzero(target):
-        own = graded & (indices == category)
-        if not own.any():
-            return None
-        accuracy += float(target[category] * values[own].mean())
-    return accuracy
-
-
 def jsd_to_target(target: NDArray[np.float64], indices: NDArray[np.int64]) -> float | None:
     """JSD in nats, in [0, log 2], between ``target`` and the pooled on-support ``shares``; None when there are none.
 
