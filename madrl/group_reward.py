@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
+
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
 from madrl.grading.compute_score import ComputeScore
@@ -58,15 +60,18 @@ class GroupReward:
         self.config.check_target(self.target)
         self.grader = Grader(GraderSpec(classifier, verifier, self.categories), compute_score)
 
-    async def __call__(self, rollouts: Iterable[Rollout]) -> GroupScore:
+    async def __call__(self, rollouts: Iterable[Rollout], hinted: Sequence[bool] | None = None) -> GroupScore:
         """What all responses to one prompt earn, in their order, with their grades.
+
+        ``hinted`` says of each response whether the model was asked for its category by name, which earns what others
+        earn and is not counted (``score_group``); None for none.
 
         Raises PluginError for a mistake of the classifier or the verifier, and MadrlError for an empty group. A
         response whose verifier raised is ungraded, and takes the mean correctness of its siblings.
         """
-        return self.of_grades(await asyncio.gather(*map(self.grade, rollouts)))
+        return await self.of_grades(await asyncio.gather(*map(self.grade, rollouts)), hinted)
 
-    def score(self, rollouts: Iterable[Rollout]) -> GroupScore:
+    def score(self, rollouts: Iterable[Rollout], hinted: Sequence[bool] | None = None) -> GroupScore:
         """The group's rewards for a caller that is not async, from any thread, also inside a running event loop.
 
         Raises MadrlError in a classifier or a verifier that ``score`` itself called: there it would wait for ever.
@@ -74,14 +79,21 @@ class GroupReward:
         loop = shared_loop()
         if loop.is_current():
             raise MadrlError("GroupReward.score was called by what it calls: write `await reward(rollouts)` there")
-        return loop.start(self(rollouts)).result()
+        return loop.start(self(rollouts, hinted)).result()
 
     async def grade(self, rollout: Rollout) -> Grade:
         """The grade of one response, while its siblings are still being generated; ``of_grades`` scores them later."""
         return await self.grader.grade(rollout)
 
-    def of_grades(self, grades: Sequence[Grade]) -> GroupScore:
+    async def of_grades(self, grades: Sequence[Grade], hinted: Sequence[bool] | None = None) -> GroupScore:
         """What the responses to one prompt earn whose grades are there already."""
+        # The first group of each size takes a fraction of a second to calibrate.
+        if self.config.calibrate:
+            return await asyncio.to_thread(self._score, grades, hinted)
+        return self._score(grades, hinted)
+
+    def _score(self, grades: Sequence[Grade], hinted: Sequence[bool] | None) -> GroupScore:
         indices = category_indices([grade.category for grade in grades], self.categories)
-        score = score_group(indices, [grade.correctness for grade in grades], self.target, self.config)
+        marks = None if hinted is None else np.array(hinted, dtype=np.bool_)
+        score = score_group(indices, [grade.correctness for grade in grades], self.target, self.config, marks)
         return replace(score, grades=tuple(grades))

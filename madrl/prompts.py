@@ -1,10 +1,14 @@
 """The prompts of SYNTHETIC, and how a prompt asks for a category by name (a naming)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from madrl.errors import MadrlError
 from madrl.grading.plugins import load_plugin
 from madrl.tasks import LANGUAGE_NAMES, PROGRAMMING_LANGUAGE_NAMES
+
+if TYPE_CHECKING:
+    from madrl.schema import Message
 
 CHOICE_QUESTIONS = (
     "Name one of the five {topic}.",
@@ -69,6 +73,19 @@ Naming = Callable[[str, str], str]
 
 NAMINGS: dict[str, Naming] = {"language": in_language, "programming_language": in_programming_language}
 """The namings that a task, and the key ``madrl.naming`` of a config, can choose from."""
+
+
+def asking_for(category: str, prompt: Sequence["Message"], naming: Naming) -> list["Message"]:
+    """The turns of ``prompt``, the last one asking for ``category``.
+
+    Raises MadrlError when the naming does not return text.
+    """
+    turns: list[Message] = [{"role": turn["role"], "content": turn["content"]} for turn in prompt]
+    last = turns[-1]
+    named: object = naming(last["content"], category)
+    if not isinstance(named, str):
+        raise MadrlError(f"the naming returned {named!r} for category {category!r}: return the prompt as a str")
+    return [*turns[:-1], {"role": last["role"], "content": named}]
 
 
 def load_naming(spec: str) -> Naming:

@@ -7,16 +7,21 @@
     response   text
     category   text, or null for off-support
     correct    number from 0 to 1, true, false, or null for ungraded
+    hinted     text, the category that the response alone was asked for by name (madrl.hints), or null; null where it is
+               absent
 
 A command names the keys that it needs; any other key is kept as it is. veRL's own dumps (RUN/validation, RUN/rollouts)
-have names of their own and are translated when they are read.
+have names of their own and are translated when they are read. A file whose name ends with ``.gz`` is unpacked as it is
+read; none is written packed.
 """
 
+import gzip
 import io
 import json
 import os
 import re
 import sys
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -47,6 +52,9 @@ VERL_PADDING = re.compile(r"pad[0-9a-f]{32}_\d+_\d+")
 
 MAY_BE_NULL = frozenset(("category", "correct"))
 
+HINTED = "hinted"
+"""The key of the category that a hinted response was asked for."""
+
 VERL_NAMES = {"input": "prompt", "output": "response", "gts": "ground_truth", "score": "reward"}
 """veRL's name in a dump -> ours. Its ``uid`` is the key ``{group}_{session}_{turn}``."""
 
@@ -56,6 +64,9 @@ LIKELY_GROUPS = ("prompt", "problem", "question", "row", "uid", "index")
 
 STANDARD = "-"
 """What a command calls standard input, and standard output."""
+
+PACKED = ".gz"
+"""How the name of a file ends whose lines are packed by gzip."""
 
 
 class Name(NamedTuple):
@@ -80,23 +91,23 @@ def read(
         check: what else a record must be; raises MadrlError for one that is not.
 
     Raises MadrlError that names file and line for what is not JSON, not an object, lacks a key, holds a value of the
-    wrong kind or fails ``check``; and for a file without a response. OSError when the file cannot be read.
+    wrong kind or fails ``check``; for a file without a response, and for a packed one that is not whole. OSError when
+    the file cannot be read.
     """
     empty = True
-    with source.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
+    for number, line in enumerate(_lines(source), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = _translated(parsed(line))
+            if record is None:
                 continue
-            try:
-                record = _translated(parsed(line))
-                if record is None:
-                    continue
-                _check(record, needs, optional)
-                check(record)
-            except MadrlError as error:
-                raise MadrlError(f"{source}, line {number}: {error}") from error
-            empty = False
-            yield record
+            _check(record, needs, optional)
+            check(record)
+        except MadrlError as error:
+            raise MadrlError(f"{source}, line {number}: {error}") from error
+        empty = False
+        yield record
     if empty:
         raise MadrlError(f"{source} holds no responses: write one JSON object per line")
 
@@ -126,7 +137,7 @@ def read_graded(source: "Source", categories: Sequence[str]) -> list[Record]:
             )
         seen.add(response)
 
-    return list(read(source, GRADED, ("session", "turn"), check))
+    return list(read(source, GRADED, ("session", "turn", HINTED), check))
 
 
 def name_of(record: Mapping[str, Any]) -> Name:
@@ -220,6 +231,11 @@ Source = Path | StandardInput
 """Where records are read."""
 
 
+def stem_of(path: Path) -> str:
+    """The file's name without its ending: ``base`` of ``base.jsonl`` and of ``base.jsonl.gz``."""
+    return Path(path.name.removesuffix(PACKED)).stem
+
+
 def source_of(name: str | Path) -> Source:
     """The file that a command was given, or standard input for ``-`` (``./-`` is a file of that name)."""
     return StandardInput() if name == STANDARD else Path(name)
@@ -251,13 +267,31 @@ def cannot_write(path: Path, error: OSError) -> MadrlError:
 
 
 def writable(path: Path) -> Path:
-    """Where ``path`` really lies, symbolic links followed. Raises MadrlError where a file cannot be put there."""
+    """Where ``path`` really lies, symbolic links followed. Raises MadrlError where a file cannot be put there, and for
+    a name that says it is packed."""
+    if path.name.endswith(PACKED):
+        raise MadrlError(f"cannot write {path}: files are written unpacked, name it without {PACKED}")
     path = path.resolve()
     if not path.parent.is_dir():
         raise MadrlError(f"cannot write {path}: its folder does not exist, create it first")
     if path.exists() and not path.is_file():  # replacing a folder fails late, replacing /dev/null succeeds
         raise MadrlError(f"cannot write {path}: it is not a regular file, name another")
     return path
+
+
+def _lines(source: Source) -> Iterator[bytes]:
+    """The lines of a source, unpacked where its name says that they are packed. Raises MadrlError for a packed file
+    that is cut off or damaged, or that is not packed."""
+    if not (isinstance(source, Path) and source.name.endswith(PACKED)):
+        with source.open("rb") as file:
+            yield from file
+        return
+    try:
+        with gzip.open(source) as unpacked:
+            yield from unpacked
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        remedy = f"copy it again, or name it without {PACKED} if it is not packed"
+        raise MadrlError(f"{source} is not a whole gzip file ({error}): {remedy}") from error
 
 
 def _translated(record: Record) -> Record | None:
@@ -322,6 +356,7 @@ KINDS = {
     "response": Kind(lambda v: isinstance(v, str), "text: write the response's text"),
     "extra_info": Kind(lambda v: v is None or isinstance(v, dict), "an object"),
     "category": Kind(lambda v: v is None or isinstance(v, str), "text: use a declared name, or null for off-support"),
+    HINTED: Kind(lambda v: v is None or isinstance(v, str), "text: name the category that was asked for, or null"),
     "correct": Kind(is_correctness, "a verdict: use true, false, a number from 0 to 1, or null for ungraded"),
 }
 """Key -> what its values must be. A key that is not here may hold anything."""

@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.frequency import category_indices
-from madrl.records import check_groups, destination_of, groups, line_of, read_graded, session_of, source_of, write
+from madrl.records import (
+    HINTED,
+    check_groups,
+    destination_of,
+    groups,
+    line_of,
+    read_graded,
+    session_of,
+    source_of,
+    write,
+)
 from madrl.reward import RewardConfig, score_group
 
 
@@ -35,9 +45,10 @@ def rescore_file(
 
     A line is one response (``madrl.records``) with at least ``group``, ``category`` and ``correct``; the lines of a
     group may stand anywhere in the file. When a session has several turns, the last one is scored and all of them earn
-    what it earns, as in training. Other keys are kept, an older ``divergence_reward`` and ``reward`` replaced, blank
-    lines dropped, sessions and turns without a number numbered. The output appears complete or not at all, and may be
-    the input itself. The whole file is held in memory.
+    what it earns, as in training. A response that has ``hinted`` is rewarded, and counted in no frequency. Other keys
+    are kept, an older ``divergence_reward`` and ``reward`` replaced, blank lines dropped, sessions and turns without a
+    number numbered. The output appears complete or not at all, and may be the input itself. The whole file is held in
+    memory.
 
     Args:
         categories: the declared categories, in the order of ``target``.
@@ -55,7 +66,8 @@ def rescore_file(
     earned = {}
     for group in found:
         indices = category_indices([record["category"] for record in group], categories)
-        score = score_group(indices, [record["correct"] for record in group], target, config)
+        hinted = np.array([bool(record.get(HINTED)) for record in group])
+        score = score_group(indices, [record["correct"] for record in group], target, config, hinted)
         for record, divergence_reward, reward in zip(group, score.divergence_reward, score.reward, strict=True):
             earned[session_of(record)] = {"divergence_reward": float(divergence_reward), "reward": float(reward)}
     write(destination, (line_of(record | earned[session_of(record)]) for record in records))

@@ -23,13 +23,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from madrl import calibration
 from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
-from madrl.frequency import OFF_SUPPORT, group_frequency, on_support_frequency
+from madrl.frequency import OFF_SUPPORT, category_counts, group_frequency, on_support_frequency
 from madrl.rollout import GroupScore
 from madrl.targets import smooth
 
 FORMS = ("additive", "gated", "rlvr", "gapo")
+
+HINTED_FORMS = ("additive", "gated")
+"""The forms that reward a category by its frequency in the group, hinted responses left out."""
 
 OFF_SUPPORT_RULES = ("group_minimum", "flat")
 """What an off-support response earns in place of a category's r_div: ``RewardConfig.off_support``."""
@@ -90,6 +94,10 @@ class RewardConfig:
     """
     off_support_reward: float = -1.0
     """What ``flat`` gives, and ``group_minimum`` at most, in [-1e6, 1e6]. The paper does not give the number."""
+    calibrate: bool = False
+    """Whether each category's r_div gets an offset that puts the resting point of GRPO's update on the target
+    (``madrl.calibration``). Without it a category with p* G near or below 1 is pushed down however rare it is. The
+    offsets are 0, and change nothing, for targets whose wanted categories are wanted equally."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.divergence, str) or self.divergence not in DIVERGENCES:
@@ -102,6 +110,10 @@ class RewardConfig:
             raise MadrlError(f"unknown off_support {self.off_support!r}: use one of {list(OFF_SUPPORT_RULES)}")
         self._check("epsilon", 1e-12, 0.999, "0.001 is the default")
         self._check("off_support_reward", -1e6, 1e6, "-1 is the default")
+        if not isinstance(self.calibrate, bool):
+            raise MadrlError(f"calibrate={self.calibrate!r} is neither true nor false")
+        if self.calibrate and self.form in ("rlvr", "gapo"):
+            raise MadrlError(f"calibrate=True with form={self.form}, which does not train on r_div: leave it out")
         if self.gate_floor is not None:
             self._check("gate_floor", -1e6, 1.0, "0 keeps a correct response from earning less than a wrong one")
             if self.form != "gated":
@@ -133,6 +145,7 @@ def score_group(
     correct: Sequence[float | None],
     target: NDArray[np.float64],
     config: RewardConfig,
+    hinted: NDArray[np.bool_] | None = None,
 ) -> GroupScore:
     """Score all G responses to one prompt together.
 
@@ -141,21 +154,35 @@ def score_group(
         correct: correctness of each response, in [0, 1]; None means ungraded.
         target: p*, shape (K,), unsmoothed; ``config.check_target`` holds for it.
         config: the reward's form and parameters.
+        hinted: whether each response was asked for a category by name (``madrl.hints``), shape (G,); None for none.
+
+    Hinted responses earn what their category earns and are not counted: the frequencies are n_c / N of the N others,
+    because counting them would satisfy the target with responses that the policy does not give by itself. A hinted
+    response in a category that none of the others is in earns what a lone one of them would, at q_c = 1/N.
 
     An ungraded response takes the mean correctness of the graded ones in its group, 0 when none was graded. When
     every response earns the same, the rewards are rounded to an exactly representable number (EXACT_REWARD_STEP).
     Whatever the form, a group in one category, or with nothing on-support, is taught nothing about the distribution:
     its distributional terms are all equal, and what is left is correctness.
 
-    Raises MadrlError for an empty group or lengths that differ.
+    Raises MadrlError for an empty group, lengths that differ, and hinted responses under the gapo form, which has no
+    rule for them.
     """
     if len(correct) != indices.size:
         raise MadrlError(f"{indices.size} categories but {len(correct)} verdicts: a group needs one of each")
-    frequency = group_frequency(indices, target.size)
+    if hinted is not None and hinted.size != indices.size:
+        raise MadrlError(f"{indices.size} categories but {hinted.size} marks of hinted responses: mark each, or none")
+    counted = indices if hinted is None else indices[~hinted]
+    if counted.size == indices.size:
+        frequency = seen = group_frequency(indices, target.size)
+    elif config.form == "gapo":
+        raise MadrlError("hinted responses with form=gapo: GAPO has no rule for them; use form=additive")
+    else:
+        frequency, seen = _frequencies_without_hinted(counted, indices, target.size)
     if config.form == "gapo":
         divergence_reward = _gapo_reward(indices, target.size)
     else:
-        divergence_reward = _divergence_reward(indices, frequency, target, config)
+        divergence_reward = _divergence_reward(indices, seen, counted.size, target, config)
     correctness = _correctness(correct)
 
     if config.form in ("additive", "gapo"):
@@ -171,13 +198,31 @@ def score_group(
     return GroupScore(reward, correctness, divergence_reward, frequency)
 
 
+def _frequencies_without_hinted(
+    counted: NDArray[np.int64], indices: NDArray[np.int64], n_categories: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The frequencies of the N responses that are counted, and the same with 1/N where only hinted ones are: those at
+    which the group is rewarded. Where all are hinted, because every other session failed, N counts as 1."""
+    frequency = group_frequency(counted, n_categories) if counted.size else np.zeros(n_categories)
+    only_hinted = (frequency == 0) & (category_counts(indices, n_categories) > 0)
+    return frequency, np.where(only_hinted, 1.0 / max(1, counted.size), frequency)
+
+
 def _divergence_reward(
-    indices: NDArray[np.int64], frequency: NDArray[np.float64], target: NDArray[np.float64], config: RewardConfig
+    indices: NDArray[np.int64],
+    frequency: NDArray[np.float64],
+    n_counted: int,
+    target: NDArray[np.float64],
+    config: RewardConfig,
 ) -> NDArray[np.float64]:
-    """R_D at each response's own category, shape (G,); finite, because a sampled category has q >= 1/G."""
+    """R_D at each response's own category, calibrated where the config says so, shape (G,); finite, because a category
+    of the group has q >= 1/N for the ``n_counted`` responses N behind ``frequency``."""
     divergence = DIVERGENCES[config.divergence]
     goal = smooth(target, config.epsilon) if divergence.smooths_target else target
     by_category = divergence.reward(goal, frequency)
+    if config.calibrate:
+        of_group = calibration.Reward(tuple(target.tolist()), n_counted, config.divergence, config.epsilon)
+        by_category = by_category + calibration.offsets(of_group)
     on_support = indices != OFF_SUPPORT
     rewards = np.full(indices.size, config.off_support_reward)
     if on_support.any():

@@ -108,6 +108,7 @@ class GroupScore:
     divergence_reward: NDArray[np.float64]
     """The distributional term of paper Table 1, at the response's own category."""
     frequency: NDArray[np.float64]
-    """Shape (K,): n_c / G. Sums to less than 1 when some responses are off-support."""
+    """Shape (K,): n_c / G. Sums to less than 1 when some responses are off-support. Where some are hinted, both numbers
+    count the others alone."""
     grades: tuple[Grade, ...] = ()
     """The responses' grades, as GroupReward found them; empty where ``score_group`` was called by itself."""

@@ -8,7 +8,7 @@ RUN/tensorboard/            the same for TensorBoard
 RUN/rollouts/S.jsonl        step S's prompts and responses (veRL; its uid is our {group}_{session}_{turn})
 RUN/scores/S.jsonl          step S's categories, verdicts and rewards, by the same names (madrl.trainer.replay_buffer)
 RUN/alarms.jsonl            each alarm that was raised or cleared, at which step and why (madrl.alarms)
-RUN/launch_check.txt        what is wrong with the first batch of a run that goes on all the same (madrl.launch_check)
+RUN/launch_check.txt        what the target and the first batch say of where the run will go (madrl.launch_check)
 RUN/validation/S.jsonl      validation responses at step S with their scores
 RUN/holdout/S.jsonl         responses to the holdout split with the checkpoint of step S (madrl.sampling.holdout)
 RUN/checkpoints/            veRL's checkpoints; global_step_S/actor/huggingface is a model that loads anywhere (with

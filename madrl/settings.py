@@ -8,13 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
-from madrl.reward import RewardConfig
+from madrl.reward import HINTED_FORMS, RewardConfig
 from madrl.targets import check_categories, resolve_target
 
 LAUNCH_CHECKS = ("stop", "warn")
 
 NULLABLE = ("naming",)
 """Keys whose value may be null."""
+
+NEWER = ("hints",)
+"""Keys that the config of an older run, which is read again to evaluate it, does not have."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class Settings:
     max_ungraded_rate: float
     launch_check: str
     """One of LAUNCH_CHECKS: what becomes of a run whose first batch cannot steer (``madrl.launch_check``)."""
+    hints: int = 0
+    """How many responses of each group are asked for a wanted category that the policy hardly samples."""
 
     @classmethod
     def from_config(cls, node: Mapping[str, Any]) -> "Settings":
@@ -54,6 +59,7 @@ class Settings:
         target = resolve_target(node["target"], categories)
         reward = RewardConfig(**node["reward"])
         reward.check_target(target)
+        _check_hints(node, reward)
         texts = {name: str(node[name]) for name in ("task", "profile", "classifier", "verifier", "launch_check")}
         return cls(
             **texts,
@@ -62,12 +68,30 @@ class Settings:
             naming=node["naming"] and str(node["naming"]),
             reward=reward,
             max_ungraded_rate=float(rate),
+            hints=node.get("hints", 0),
+        )
+
+
+def _check_hints(node: Mapping[str, Any], reward: RewardConfig) -> None:
+    hints = node.get("hints", 0)
+    if isinstance(hints, bool) or not isinstance(hints, int) or hints < 0:
+        raise MadrlError(f"madrl.hints={hints!r} is not a whole number of 0 or more")
+    if hints and node["naming"] is None:
+        raise MadrlError(f"madrl.hints={hints}: no prompt of the task asks for its categories; set madrl.naming")
+    if hints and reward.form not in HINTED_FORMS:
+        raise MadrlError(
+            f"madrl.hints={hints} with madrl.reward.form={reward.form}: it does not reward a category for being rare; "
+            f"use one of {list(HINTED_FORMS)}"
         )
 
 
 def _check_keys(where: str, node: Any, names: list[str]) -> None:
     _check_names(where, node, names)
-    missing = [name for name in names if node.get(name) is None and (name not in NULLABLE or name not in node)]
+    missing = [
+        name
+        for name in names
+        if node.get(name) is None and name not in NEWER and (name not in NULLABLE or name not in node)
+    ]
     if missing:
         raise MadrlError(f"{where}.{missing[0]} is not set: choose a task, or set it on the command line")
 

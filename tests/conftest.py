@@ -18,9 +18,9 @@ FOLDER = Path(__file__).parent
 CORE = {
     FOLDER / f"{name}.py"
     for name in (
-        "test_alarms", "test_divergence", "test_frequency", "test_group_reward", "test_prompts", "test_reward",
-        "test_rollout", "test_settings", "test_targets", "evaluation/test_per_prompt", "grading/test_choice",
-        "grading/test_listed_option", "trainer/test_prompt_group",
+        "test_alarms", "test_calibration", "test_divergence", "test_frequency", "test_group_reward", "test_prompts",
+        "test_reward", "test_rollout", "test_settings", "test_targets", "evaluation/test_per_prompt",
+        "grading/test_choice", "grading/test_listed_option", "trainer/test_prompt_group",
     )
 }  # fmt: skip
 """The files whose tests are marked ``core``: the reward and what it is made of. ``pytest -m core`` reads no other file

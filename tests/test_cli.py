@@ -58,10 +58,10 @@ def test_every_reward_option_reaches_the_reward_and_the_defaults_are_the_config_
     monkeypatch.setattr(rescore, "rescore_file", spy)
     call = ["rescore", str(rows), "-o", str(tmp_path / "out.jsonl"), "--categories", "a,b", "--target", "uniform"]
     options = ["--divergence", "jsd", "--form", "gated", "--alpha", "0.1", "--lambda-g", "2", "--epsilon", "0.25"]
-    options += ["--gate-floor", "-0.5", "--off-support", "flat", "--off-support-reward", "-2"]
+    options += ["--gate-floor", "-0.5", "--off-support", "flat", "--off-support-reward", "-2", "--calibrate"]
     assert cli.main(call) == 0
     assert cli.main(call + options) == 0
-    asked = RewardConfig("jsd", "gated", 0.1, 2.0, -0.5, 0.25, "flat", -2.0)
+    asked = RewardConfig("jsd", "gated", 0.1, 2.0, -0.5, 0.25, "flat", -2.0, True)
     assert seen == [RewardConfig(), asked]
 
 

@@ -66,8 +66,8 @@ async def test_awaited_and_not_awaited_it_says_the_same_also_inside_a_running_lo
 async def test_responses_that_are_graded_one_by_one_earn_what_they_earn_together() -> None:
     reward, group = reward_of(), rollouts("a!", "b", "b!")
     grades = [await reward.grade(rollout) for rollout in group]
-    assert reward.of_grades(grades).reward.tolist() == (await reward(group)).reward.tolist()
-    assert reward.of_grades(grades).grades == tuple(grades)
+    assert (await reward.of_grades(grades)).reward.tolist() == (await reward(group)).reward.tolist()
+    assert (await reward.of_grades(grades)).grades == tuple(grades)
 
 
 def test_calls_from_several_threads_share_one_event_loop() -> None:
@@ -164,3 +164,10 @@ def test_a_function_that_scores_a_group_itself_is_told_to_await_it() -> None:
 
     (grade,) = reward_of(verifier=asks_again).score(rollouts("a!")).grades
     assert "write `await reward(rollouts)` there" in grade.reason
+
+
+def test_a_response_whose_category_was_asked_for_earns_and_is_not_counted() -> None:
+    score = reward_of().score(rollouts("a!", "a!", "b!"), hinted=[False, False, True])
+    np.testing.assert_allclose(score.frequency, [1.0, 0.0])
+    # alpha 0.6, l2: 0.6 + 0.4 (1/2 - 1) = 0.4 twice; at q = 1/2, as a lone one of two would, 0.6
+    np.testing.assert_allclose(score.reward, [0.4, 0.4, 0.6])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
 from madrl.frequency import OFF_SUPPORT
-from madrl.launch_check import launch_problem, stops
+from madrl.launch_check import launch_problem, start_notes, stops, target_notes
 from madrl.settings import Settings
 
 NAMES = ("en", "zh", "es", "hi", "fr")
@@ -37,7 +37,9 @@ def of(*indices: int) -> NDArray[np.int64]:
 
 def test_a_model_that_answers_in_english_only_is_told_in_one_line_with_what_was_seen() -> None:
     problem = launch_problem(settings(), 16, [np.zeros(16, dtype=np.int64)] * 8, np.zeros(120, dtype=np.int64))
-    assert problem == (
+    assert problem is not None
+    assert problem.stops
+    assert problem.text == (
         "launch check: the model that this run starts from cannot be steered: 100.0% of the 8 prompts in the first "
         "batch have all their on-support responses in one category (limit 50.0%); none of the 248 responses is zh or "
         "es or hi or fr, which the target wants (first validation and first batch: en 100.0%)."
@@ -48,8 +50,8 @@ def test_groups_that_are_each_in_one_category_cannot_be_steered_though_the_poole
     groups = [np.full(16, i % 5, dtype=np.int64) for i in range(10)]
     problem = launch_problem(settings(), 16, groups, NONE)
     assert problem is not None
-    assert "100.0% of the 10 prompts" in problem
-    assert "none of" not in problem
+    assert "100.0% of the 10 prompts" in problem.text
+    assert "none of" not in problem.text
 
 
 def test_the_one_category_rate_is_held_against_the_limit_of_the_alarm() -> None:
@@ -74,7 +76,7 @@ def test_a_wanted_category_is_missed_from_twenty_expected_responses_on_the_first
     assert launch_problem(settings(), 4, [four] * 10, of(*[0] * 59)) is None
     problem = launch_problem(settings(), 4, [four] * 10, of(*[0] * 60))
     assert problem is not None
-    assert "none of the 100 responses is fr, which" in problem
+    assert "none of the 100 responses is fr, which" in problem.text
     assert launch_problem(settings(), 4, [four] * 10, of(*[0] * 59, 4)) is None, "the validation has seen it"
 
 
@@ -87,7 +89,7 @@ def test_what_the_target_excludes_may_be_missing() -> None:
 def test_a_model_that_is_off_support_throughout_cannot_be_steered_either() -> None:
     problem = launch_problem(settings(), 16, [np.full(16, OFF_SUPPORT)] * 8, NONE)
     assert problem is not None
-    assert problem.endswith("(first validation and first batch: all off-support).")
+    assert problem.text.endswith("(first validation and first batch: all off-support).")
 
 
 @pytest.mark.parametrize(("target", "prompts", "group"), [("peak", 8, 32), ("uniform", 8, 32), ("peak", 4, 4)])
@@ -109,3 +111,80 @@ def test_a_control_without_distributional_reward_never_stops() -> None:
 def test_a_launch_check_of_another_name_is_named_with_the_two_there_are() -> None:
     with pytest.raises(MadrlError, match=r"madrl.launch_check='off' is not one of \['stop', 'warn'\]"):
         settings(launch_check="off")
+
+
+def test_with_hints_a_missing_category_stops_no_run_and_collapsed_groups_still_do() -> None:
+    hinted = settings(hints=2, naming="language")
+    missing = launch_problem(hinted, 4, [of(0, 1, 2, 3)] * 25, NONE)
+    assert missing is not None
+    assert not missing.stops
+    assert missing.text.startswith(
+        "launch check: the model that this run starts from cannot be steered without hints: none of the 100 responses "
+        "is fr, which the target wants, and which madrl.hints=2 asks for (first"
+    )
+    collapsed = launch_problem(hinted, 16, [np.zeros(16, dtype=np.int64)] * 8, NONE)
+    assert collapsed is not None
+    assert collapsed.stops
+
+
+SKEWED = {"en": 0.6, "zh": 0.2, "es": 0.1, "hi": 0.05, "fr": 0.05}
+
+
+def with_reward(target: Any, **reward: Any) -> Settings:
+    node = {"divergence": "rkl", "form": "additive", "alpha": 0.7, "lambda_g": 1.0, "epsilon": 0.001}
+    return settings(target, reward=node | reward)
+
+
+def test_categories_that_a_group_hardly_holds_are_told_with_where_they_come_to_rest_and_what_would_do() -> None:
+    hindi, french = target_notes(with_reward(SKEWED), 16)
+    assert hindi == (
+        "launch check: the target wants 5.0% hi, 0.8 of 16 responses: the reward alone comes to rest at 0.0%; with "
+        "madrl.reward.calibrate=true at 5.0%, with rollout.n=30 at 3.1%"
+    )
+    assert "5.0% fr" in french
+
+
+@pytest.mark.parametrize(
+    ("target", "size"), [("uniform", 2), ("uniform", 16), ("peak", 4), (SKEWED, 30), ({"en": 3, "fr": 1}, 6)]
+)
+def test_nothing_is_said_of_equal_targets_and_of_groups_that_are_large_enough(target: Any, size: int) -> None:
+    assert target_notes(with_reward(target), size) == []
+
+
+def test_twenty_categories_wanted_equally_are_no_trouble_though_a_group_holds_less_than_one_of_each() -> None:
+    many = settings("uniform", categories=[f"c{i}" for i in range(20)])
+    assert target_notes(many, 16) == []
+
+
+def test_of_a_calibrated_run_it_is_told_where_it_rests_and_where_it_is_slow() -> None:
+    hindi, _ = target_notes(with_reward(SKEWED, calibrate=True), 16)
+    assert hindi.endswith("comes to rest at 5.0%; without calibration at 0.0%")
+    (rare,) = target_notes(with_reward({"en": 0.60, "zh": 0.39, "fr": 0.01}, calibrate=True), 16)
+    assert "0.16 of 16 responses" in rare
+    assert "but slowly with less than rollout.n=20; without calibration at 0.0%" in rare
+
+
+@pytest.mark.parametrize("form", ["rlvr", "gapo"])
+def test_a_form_that_does_not_train_on_the_divergence_has_no_resting_point(form: str) -> None:
+    target = SKEWED if form == "rlvr" else "uniform"
+    assert target_notes(with_reward(target, form=form), 16) == []
+
+
+def test_the_first_responses_say_what_is_out_of_reach_and_what_the_mix_costs() -> None:
+    # 90 English, all correct; 9 Spanish, a third of them; 1 French, wrong.
+    indices = of(*[0] * 90, *[2] * 9, 4)
+    correct = [1.0] * 90 + [1.0, 0.0, 0.0] * 3 + [0.0]
+    out_of_reach, cost = start_notes(with_reward({"en": 1, "es": 1, "fr": 1}), 16, indices, correct)
+    assert out_of_reach == (
+        "launch check: 1.00% of the responses are fr, so that 15% of the groups of 16 have any to learn from; the "
+        "target wants 33.3%"
+    )
+    # today (90 + 3) / 100; on target (1 + 1/3 + 0) / 3
+    assert cost == (
+        "launch check: pass@1 is 0.930 with today's mix, and would be 0.444 with the target's at today's accuracy in "
+        "each category"
+    )
+
+
+def test_what_the_mix_costs_is_not_said_while_a_wanted_category_has_no_response() -> None:
+    assert not any("pass@1" in note for note in start_notes(settings(), 16, of(*[0] * 50), [1.0] * 50))

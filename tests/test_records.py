@@ -1,5 +1,6 @@
 """One record of a response, read by every command: each accepts what the others write, or says what is meant."""
 
+import gzip
 import json
 import uuid
 from pathlib import Path
@@ -153,3 +154,53 @@ def test_a_line_that_lacks_something_is_told_what_to_do(
     with pytest.raises(MadrlError, match=message) as caught:
         list(read(path, needs))
     assert str(caught.value).startswith(f"{path}, line 1: ")
+
+
+def test_a_packed_file_of_responses_is_read_as_the_plain_one_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [{**line, "category": "rank_1", "correct": i % 2} for i, line in enumerate(responses())]
+    plain = write(tmp_path / "plain.jsonl", lines)
+    packed = tmp_path / "packed.jsonl.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    scores = []
+    for path in (plain, packed):
+        assert main(["evaluate", str(path), *MEASURED]) == 0, capsys.readouterr().err
+        assert main(["rescore", str(path), "-o", str(tmp_path / "out.jsonl"), *MEASURED]) == 0
+        found = json.loads((tmp_path / f"{path.name.split('.')[0]}.metrics.json").read_text())
+        assert found["evaluations"][0].pop("split") == path.name.split(".")[0]
+        scores.append((found["evaluations"], lines_of(tmp_path / "out.jsonl")))
+    assert scores[0] == scores[1]
+    assert main(["classify", "choice", str(packed), "-o", str(tmp_path / "out.jsonl")]) == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [gzip.compress(b'{"group": "p"}\n' * 9)[:-9], b'{"group": "p"}\n', gzip.compress(b"{}\n" * 99)[:12] + b"\xff" * 30],
+    ids=["cut off", "not packed", "damaged"],
+)
+def test_a_packed_file_that_is_not_whole_is_one_clear_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes
+) -> None:
+    path = tmp_path / "r.jsonl.gz"
+    path.write_bytes(content)
+    with pytest.raises(MadrlError, match=r"r\.jsonl\.gz is not a whole gzip file .*: copy it again, or name it"):
+        list(read(path, ()))
+    assert main(["evaluate", str(path), *MEASURED]) == 2
+    assert str(path) in capsys.readouterr().err
+
+
+def test_a_bad_line_of_a_packed_file_is_named_with_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"group": "p"}\n{"group": 1}\n'))
+    with pytest.raises(MadrlError, match=r"r\.jsonl\.gz, line 2: group 1 is not text"):
+        list(read(path, ("group",)))
+
+
+def test_a_file_is_never_written_under_the_name_of_a_packed_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "r.jsonl", [{**line, "category": "rank_1", "correct": 1} for line in responses()])
+    assert main(["rescore", str(path), "-o", str(tmp_path / "out.jsonl.gz"), *MEASURED]) == 2
+    assert "out.jsonl.gz: files are written unpacked, name it without .gz" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["r.jsonl"]

@@ -192,3 +192,19 @@ def test_a_failure_while_writing_keeps_the_old_file_and_leaves_no_other(
         _rescore(source, out)
     assert out.read_text() == "old\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.jsonl"]
+
+
+def test_a_hinted_response_is_rewarded_and_not_counted(tmp_path: Path) -> None:
+    source = _write(
+        tmp_path / "in.jsonl",
+        '{"group": "p", "category": "english", "correct": true, "hinted": null}',
+        '{"group": "p", "category": "english", "correct": true}',
+        '{"group": "p", "category": "हिन्दी", "correct": true, "hinted": "हिन्दी"}',
+    )
+    rows = _rescore(source, tmp_path / "out.jsonl", RewardConfig("l2", alpha=0.6))
+    # q = (1, 0) of two; the third earns 1/2 - 1/2.  0.6 - 0.4/2 twice, 0.6
+    np.testing.assert_allclose([row["reward"] for row in rows], [0.4, 0.4, 0.6])
+    assert [row.get("hinted") for row in rows] == [None, None, "हिन्दी"]
+    _write(source, '{"group": "p", "category": "english", "correct": true, "hinted": true}')
+    with pytest.raises(MadrlError, match="line 1: hinted True is not text: name the category that was asked for"):
+        _rescore(source, tmp_path / "out.jsonl")

@@ -477,3 +477,69 @@ def test_the_limits_of_each_setting_are_allowed() -> None:
 def test_a_config_cannot_change_after_it_was_checked() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         RewardConfig().alpha = 2.0  # type: ignore[misc]
+
+
+# Eight responses, the last two hinted: six are counted, q = (3/6, 2/6, 0), one of them off-support.
+HINTED_EIGHT = np.array([0, 0, 0, 1, 1, OFF_SUPPORT, 2, 0])
+MARKS = np.array([False] * 6 + [True] * 2)
+
+
+@pytest.mark.parametrize(
+    ("divergence", "own", "absent"),
+    [
+        ("l2", [1 / 3 - 1 / 2, 0.0], 1 / 3 - 1 / 6),
+        ("fkl", [2 / 3 - 1, 0.0], 2 - 1),
+        ("rkl", [log(2 / 3), 0.0], log(2)),  # a uniform target is its own smoothing
+        ("jsd", [0.5 * log(5 / 6), 0.0], 0.5 * log(1.5)),  # m/q = (1 + 2/3) / 2 and (1 + 2) / 2
+    ],
+)
+def test_hinted_responses_are_rewarded_by_the_frequencies_of_the_others(
+    divergence: str, own: list[float], absent: float
+) -> None:
+    config = RewardConfig(divergence=divergence, alpha=0.0)
+    score = score_group(HINTED_EIGHT, [True] * 8, uniform(3), config, MARKS)
+    np.testing.assert_allclose(score.frequency, [3 / 6, 2 / 6, 0])
+    # The seventh, alone in its category, earns what one of the six would; the eighth missed, and earns as its own does.
+    expected = [own[0]] * 3 + [own[1]] * 2 + [min(-1.0, own[0]), absent, own[0]]
+    np.testing.assert_allclose(score.divergence_reward, expected, atol=1e-12)
+    np.testing.assert_array_equal(score.reward, score.divergence_reward)
+
+
+@given(group=groups, target=targets, config=configs)
+def test_marks_that_mark_nothing_change_no_bit(group: Group, target: NDArray[np.float64], config: RewardConfig) -> None:
+    indices, correct = group
+    plain = score_group(indices, correct, target, config)
+    marked = score_group(indices, correct, target, config, np.zeros(indices.size, dtype=np.bool_))
+    for name in ("reward", "correctness", "divergence_reward", "frequency"):
+        np.testing.assert_array_equal(getattr(plain, name), getattr(marked, name))
+
+
+@given(group=groups, target=targets, config=configs, hits=st.integers(1, 4), asked=st.integers(0, K - 1))
+def test_the_others_earn_of_the_divergence_what_they_would_earn_by_themselves(
+    group: Group, target: NDArray[np.float64], config: RewardConfig, hits: int, asked: int
+) -> None:
+    config = dataclasses.replace(config, form="additive")
+    indices, correct = group
+    own = indices.size
+    alone = score_group(indices, correct, target, config)
+    with_hints = score_group(
+        np.array([*indices, *[asked] * hits]), [*correct, *[True] * hits], target, config, np.arange(own + hits) >= own
+    )
+    on_support = indices != OFF_SUPPORT
+    np.testing.assert_array_equal(with_hints.divergence_reward[:own][on_support], alone.divergence_reward[on_support])
+    np.testing.assert_array_equal(with_hints.frequency, alone.frequency)
+    assert np.isfinite(with_hints.reward).all()
+
+
+def test_a_group_of_which_only_hinted_responses_came_back_is_scored_too() -> None:
+    score = score_group(
+        np.array([2, 2, OFF_SUPPORT]), [True, False, True], uniform(3), RewardConfig("l2"), np.ones(3, bool)
+    )
+    np.testing.assert_allclose(score.divergence_reward, [1 / 3 - 1, 1 / 3 - 1, -1.0])  # one response: q = 1
+
+
+def test_marks_for_another_number_of_responses_and_under_gapo_are_refused() -> None:
+    with pytest.raises(MadrlError, match="4 categories but 8 marks of hinted responses"):
+        score_group(FOUR, FOUR_CORRECT, FOUR_TARGET, RewardConfig(), MARKS)
+    with pytest.raises(MadrlError, match="GAPO has no rule for them"):
+        score_group(FOUR, FOUR_CORRECT, uniform(3), RewardConfig(form="gapo"), np.ones(4, bool))

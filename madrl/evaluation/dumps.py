@@ -17,8 +17,8 @@ from omegaconf import OmegaConf
 from omegaconf.errors import ConfigAttributeError, MissingMandatoryValue
 
 from madrl.errors import MadrlError
-from madrl.evaluation.samples import score_samples
-from madrl.records import Record, Source, check_groups, groups, read_graded
+from madrl.evaluation.samples import score_change, score_samples
+from madrl.records import Record, Source, check_groups, groups, read_graded, stem_of
 from madrl.reward import RewardConfig
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
@@ -28,7 +28,8 @@ DONE, FAILED, UNFINISHED = "done", "failed", "unfinished"
 """How a run ended, or that it did not."""
 
 Evaluation = dict[str, Any]
-"""One split of one dump: ``step``, ``split``, and the numbers of ``samples.score_samples``."""
+"""One split of one dump: ``step``, ``split``, and the numbers of ``samples.score_samples``. Where the folder has an
+earlier dump, also ``pass@1_change``: what ``samples.score_change`` finds between the split's first one and this one."""
 
 
 @dataclass(frozen=True, order=True)
@@ -119,12 +120,16 @@ class Run:
 
     def evaluations(self, strict: bool = False) -> list[Evaluation]:
         """Every split of every dump, validation before holdout; ``strict`` as in ``dumps``."""
-        return [
-            self.evaluation(step, split, samples)
-            for folder in (self.folder.validation, self.folder.holdout)
-            for step, records in self.dumps(folder, strict)
-            for split, samples in sorted(by_split(records, folder.name).items())
-        ]
+        found = []
+        for folder in (self.folder.validation, self.folder.holdout):
+            first: dict[str, list[Record]] = {}
+            for step, records in self.dumps(folder, strict):
+                for split, samples in sorted(by_split(records, folder.name).items()):
+                    one = self.evaluation(step, split, samples)
+                    if first.setdefault(split, samples) is not samples:
+                        one["pass@1_change"] = score_change(first[split], samples, self.settings.categories)
+                    found.append(one)
+        return found
 
     def evaluation(self, step: int, split: str, samples: Sequence[Record]) -> Evaluation:
         """The responses of one split of a dump, scored against the run's target."""
@@ -197,7 +202,7 @@ def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.
     samples = read_graded(source, categories)
     check_groups(groups(samples), source, one_each=True)
     epsilon = RewardConfig().epsilon
-    name = source.stem if isinstance(source, Path) else str(source)
+    name = stem_of(source) if isinstance(source, Path) else str(source)
     return {
         "file": source.name if isinstance(source, Path) else name,
         "target": dict(zip(categories, target.tolist(), strict=True)),

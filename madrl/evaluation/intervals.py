@@ -61,10 +61,37 @@ def ratio_interval(numerator: Array, denominator: Array) -> Interval | None:
 
     Resamples in which there is nothing to divide by are left out; None when all are, or there are none.
     """
-    some = denominator > 0
+    return mixed_ratio_interval(np.ones(1), numerator[:, None], denominator[:, None])
+
+
+def mixed_ratio_interval(weights: Array, numerators: Array, denominators: Array) -> Interval | None:
+    """Percentile interval of sum_c w_c n_c / d_c, a mean of ratios with fixed weights: accuracy at the target mix.
+
+    COVERAGE
+
+    Resamples that lack a category with a weight are left out; None when all are, or there are none.
+
+    Args:
+        weights: w, shape (K,). A category without weight is not looked at.
+        numerators, denominators: in every resample, shape (draws, K).
+    """
+    weighted = weights > 0
+    some = (denominators[:, weighted] > 0).all(axis=1)
     if not some.any():
         return None
-    low, high = np.quantile(numerator[some] / denominator[some], TAILS)
+    ratios = numerators[some][:, weighted] / denominators[some][:, weighted]
+    return percentile_interval(ratios @ weights[weighted])
+
+
+def percentile_interval(values: Array) -> Interval | None:
+    """The interval between the TAILS of a statistic's values in the resamples, shape (draws,).
+
+    NaN, where a resample has no such statistic, is left out; None when nothing else is there.
+    """
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return None
+    low, high = np.quantile(known, TAILS)
     return Interval(float(low), float(high))
 
 

@@ -12,7 +12,22 @@ from numpy.typing import NDArray
 
 from madrl.divergence import DIVERGENCES, jensen_shannon_value
 from madrl.evaluation import metrics as measure
-from madrl.evaluation.intervals import Interval, effective_samples, jsd_interval, ratio_interval, resampled_sums
+from madrl.evaluation.accuracy import (
+    Verdicts,
+    accuracy_at_target,
+    accuracy_change,
+    unmeasured,
+    verdicts,
+)
+from madrl.evaluation.intervals import (
+    Interval,
+    effective_samples,
+    jsd_interval,
+    mixed_ratio_interval,
+    percentile_interval,
+    ratio_interval,
+    resampled_sums,
+)
 from madrl.evaluation.per_prompt import collapsed_distance, squared_distances
 from madrl.frequency import category_counts, category_indices
 from madrl.records import Record, groups
@@ -48,8 +63,12 @@ def score_samples(
         single_category_prompts, off_support, ungraded   rates
         off_support_interval
         pass@1, pass@1_interval
+        accuracy_at_target     the pass@1 of a policy with the same accuracies and the target's mix
+                               (``accuracy.accuracy_at_target``), and its ``accuracy_at_target_interval``
+        accuracy_at_target_lacks   the wanted categories without a graded response, for which those two are None
         by_category            per name: ``share``, ``share_interval``, ``count``, ``graded``, ``correct``, the summed
                                correctness of the graded ones, and ``pass@1`` from MIN_COMPLETIONS of those on
+        off_support_responses  ``count``, ``graded``, ``correct`` and ``pass@1`` of those that are off-support
 
     ``floor_p95`` takes responses for independent, which those to one problem are not. For *these* problems it is, if
     anything, too high: only chance within each problem is at work. For problems like these it is too low, and a policy
@@ -77,19 +96,21 @@ def score_samples(
     on_support = counts.sum(axis=1)
     some = on_support > 0
     jsds = np.array([jensen_shannon_value(target, c / c.sum()) if c.sum() else 0.0 for c in counts])
-    problem = np.repeat(np.arange(len(problems)), [len(group) for group in problems])
-    right = np.bincount(problem, weights=[verdict or 0.0 for verdict in correct])
-    graded = np.bincount(problem, weights=[verdict is not None for verdict in correct])
-    responses = np.bincount(problem)
+    responses = np.array([len(group) for group in problems], dtype=np.float64)
+    k = len(categories)
+    by_problem = _verdicts(problems, categories)
     sums = np.column_stack(
-        [counts, right, graded, np.where(paired, distances, 0.0), paired, jsds, some, responses - on_support, responses]
-    )
+        [
+            counts, *by_problem,
+            np.where(paired, distances, 0.0), paired, jsds, some, responses - on_support, responses,
+        ]
+    )  # fmt: skip
     # One problem says nothing of how problems differ: no resamples, and so no interval.
     drawn = resampled_sums(sums) if len(problems) > 1 else np.empty((0, sums.shape[1]))
-    drawn_counts = drawn[:, : len(categories)]
-    (
-        drawn_right, drawn_graded, drawn_distance, drawn_paired, drawn_jsd, drawn_some, drawn_off, drawn_responses
-    ) = drawn[:, len(categories) :].T  # fmt: skip
+    drawn_counts, drawn_right, drawn_graded, others = np.split(drawn, np.cumsum([k, k + 1, k + 1]), axis=1)
+    drawn_distance, drawn_paired, drawn_jsd, drawn_some, drawn_off, drawn_responses = others.T
+    right, graded = (of_problems.sum(axis=0) for of_problems in by_problem)
+    lacks = unmeasured(target, graded[:k])
     return {
         "samples": len(pooled),
         "problems": len(problems),
@@ -110,16 +131,77 @@ def score_samples(
         "off_support_interval": _listed(ratio_interval(drawn_off, drawn_responses)),
         "ungraded": measure.ungraded_rate(correct),
         "pass@1": measure.pass_at_1(correct),
-        "pass@1_interval": _listed(ratio_interval(drawn_right, drawn_graded)),
+        "pass@1_interval": _listed(ratio_interval(drawn_right.sum(axis=1), drawn_graded.sum(axis=1))),
+        "accuracy_at_target": accuracy_at_target(target, right[:k], graded[:k]),
+        "accuracy_at_target_interval": None
+        if lacks.any()
+        else _listed(mixed_ratio_interval(target, drawn_right[:, :k], drawn_graded[:, :k])),
+        "accuracy_at_target_lacks": [name for name, lacking in zip(categories, lacks, strict=True) if lacking],
         "by_category": {
             name: {
                 "share": float(counts[:, i].sum() / counts.sum()) if counts.any() else None,
                 "share_interval": _listed(ratio_interval(drawn_counts[:, i], drawn_counts.sum(axis=1))),
-                **_accuracy([verdict for verdict, index in zip(correct, indices, strict=True) if index == i]),
+                **_accuracy(counts[:, i].sum(), graded[i], right[i]),
             }
             for i, name in enumerate(categories)
         },
+        "off_support_responses": _accuracy(len(pooled) - on_support.sum(), graded[k], right[k]),
     }
+
+
+def score_change(before: Sequence[Record], after: Sequence[Record], categories: Sequence[str]) -> dict[str, Any]:
+    """The change of pass@1 between two sets of responses, as JSON types; None where a set has no graded response.
+
+        total, mix, within     the change, and the parts that come from another mix and from other accuracies within
+                               the categories (``accuracy.accuracy_change``)
+        total_interval, mix_interval, within_interval
+
+    Where both sets answer the same data rows (``row``), in one problem each, a row is resampled with what both say to
+    it; otherwise the problems of each set are resampled on their own, which gives wider intervals.
+
+    Args:
+        before, after: records as in ``score_samples``.
+        categories: the declared categories.
+    """
+    sides, paired = _side_by_side(groups(before), groups(after))
+    by_problem = [_verdicts(side, categories) for side in sides]
+    change = accuracy_change(*(Verdicts(*(of.sum(axis=0) for of in side)) for side in by_problem))
+    sums = [np.column_stack(side) for side in by_problem]
+    if min(map(len, sums)) < 2:
+        drawn = [np.full((1, sums[0].shape[1]), np.nan)] * 2
+    elif paired:
+        drawn = np.split(resampled_sums(np.hstack(sums)), 2, axis=1)
+    else:
+        drawn = [resampled_sums(of_side, seed=seed) for seed, of_side in enumerate(sums)]
+    changes = accuracy_change(*(Verdicts(*np.split(of_side, 2, axis=1)) for of_side in drawn))
+    return {
+        name: value
+        for part, resampled in zip(change._fields, changes, strict=True)
+        for name, value in (
+            (part, None if np.isnan(getattr(change, part)) else float(getattr(change, part))),
+            (f"{part}_interval", _listed(percentile_interval(resampled))),
+        )
+    }
+
+
+def _side_by_side(*sides: list[list[Record]]) -> tuple[list[list[list[Record]]], bool]:
+    """The problems of two sets, each with its like of the other at the same place where both have the same data rows,
+    and whether they do."""
+    rows = [{str(problem[0].get("row")): problem for problem in side} for side in sides]
+    if rows[0].keys() != rows[1].keys() or any(map(lambda of, side: len(of) < len(side), rows, sides)):
+        return list(sides), False
+    return [[of_side[row] for row in rows[0]] for of_side in rows], True
+
+
+def _verdicts(problems: Sequence[Sequence[Record]], categories: Sequence[str]) -> Verdicts:
+    """By problem. Shape (P, K + 1)."""
+    pooled = [sample for problem in problems for sample in problem]
+    return verdicts(
+        category_indices([sample["category"] for sample in pooled], categories),
+        [sample["correct"] for sample in pooled],
+        len(categories),
+        np.repeat(np.arange(len(problems)), [len(problem) for problem in problems]),
+    )
 
 
 def _fit(target: Array, counts: Array, drawn_counts: Array, epsilon: float) -> dict[str, Any]:
@@ -163,14 +245,13 @@ def _fit_per_prompt(target: Array, jsds: Array, on_support: Array) -> dict[str, 
     }
 
 
-def _accuracy(correct: Sequence[float | None]) -> dict[str, Any]:
+def _accuracy(count: float, graded: float, correct: float) -> dict[str, Any]:
     """How many responses one category has, how many were graded, their summed correctness, and pass@1 of enough."""
-    graded = sum(verdict is not None for verdict in correct)
     return {
-        "count": len(correct),
-        "graded": graded,
-        "correct": sum(verdict or 0.0 for verdict in correct),
-        "pass@1": measure.pass_at_1(correct) if graded >= MIN_COMPLETIONS else None,
+        "count": int(count),
+        "graded": int(graded),
+        "correct": float(correct),
+        "pass@1": float(correct / graded) if graded >= MIN_COMPLETIONS else None,
     }
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import Run, evaluate_file, evaluate_run
 from madrl.files import making, read_jsonl, replacing_all
-from madrl.records import STANDARD, source_of, writable
+from madrl.records import STANDARD, source_of, stem_of, writable
 from madrl.report.drawing import draw
 from madrl.report.evaluation_tables import evaluation_tables, first_and_last, title
 from madrl.report.run_plots import evaluation_panels, training_panels
@@ -63,17 +63,17 @@ def report_file(
     path: str, categories: Sequence[str], target: NDArray[np.float64], output: Path | None = None
 ) -> Report:
     """Evaluate a file of responses (``dumps.evaluate_file``) and write FILE.metrics.json and FILE.evaluation.png,
-    without FILE's own ending, into ``output``, by default beside it: both or none.
+    without FILE's own ending (``records.stem_of``), into ``output``, by default beside it: both or none.
 
     ``-`` is standard input, whose files are called stdin. Raises MadrlError for a bad line, where a file cannot be
     written, and for standard input without ``output``; OSError for a file that cannot be read."""
     if path == STANDARD and output is None:
         raise MadrlError("responses from standard input (-) have no place of their own: name a folder with -o")
     evaluation = evaluate_file(source_of(path), categories, target)
-    place = (output or Path(path).parent) / ("stdin" if path == STANDARD else Path(path).name)
+    folder, stem = output or Path(path).parent, "stdin" if path == STANDARD else stem_of(Path(path))
     files: dict[Path, Callable[[Path], None]] = {
-        place.with_suffix(".metrics.json"): partial(_write_json, evaluation),
-        place.with_suffix(".evaluation.png"): partial(_draw_evaluation, evaluation),
+        folder / f"{stem}.metrics.json": partial(_write_json, evaluation),
+        folder / f"{stem}.evaluation.png": partial(_draw_evaluation, evaluation),
     }
     return Report(evaluation, _written(files))
 

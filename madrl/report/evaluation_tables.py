@@ -1,4 +1,5 @@
-"""The tables of one run's or file's evaluations: how far from the target, how well known that is, each category.
+"""The tables of one run's or file's evaluations: how far from the target, how well known that is, what it costs in
+accuracy, each category.
 
 They fit 80 columns of a terminal.
 """
@@ -10,12 +11,18 @@ from typing import Any
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.dumps import Evaluation
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.table import NOTHING, Section, Shown, Table, formatted, interval_text, measured
+from madrl.report.table import NOTHING, Section, Shown, Table, formatted, interval_text, measured, signed
 
 
 def evaluation_tables(found: Sequence[Evaluation], target: Mapping[str, float], epsilon: float) -> list[Table]:
-    """The four tables of these evaluations. ``epsilon`` is the smoothing of reverse KL's target."""
-    return [fit_table(found), per_prompt_table(found), divergence_table(found, epsilon), category_table(found, target)]
+    """The five tables of these evaluations. ``epsilon`` is the smoothing of reverse KL's target."""
+    return [
+        fit_table(found),
+        per_prompt_table(found),
+        divergence_table(found, epsilon),
+        accuracy_table(found),
+        category_table(found, target),
+    ]
 
 
 def fit_table(found: Sequence[Evaluation]) -> Table:
@@ -84,6 +91,52 @@ def divergence_table(found: Sequence[Evaluation], epsilon: float) -> Table:
     ]
     columns = ["", *DIVERGENCES, "effective\nn", "floor p95\nat it"]
     return Table("divergences", "All four divergences", note, [], columns, [Section("", rows)])
+
+
+AT_TARGET = (
+    "At the target mix: what pass@1 would be if the mix were the target and the accuracy within each category stayed "
+    "as it is; it does not exist where a wanted category has no graded response."
+)
+
+CHANGE = (
+    "is the sum of what comes from the mix (off-support is a category of its own) and of what comes from accuracy "
+    "within the categories."
+)
+
+
+def accuracy_table(found: Sequence[Evaluation]) -> Table:
+    """pass@1, what it would be at the target mix, and why it changed since the first evaluation of the split."""
+    note = f"Intervals: 95 %, problems resampled. {AT_TARGET}"
+    columns = ["", "pass@1", "at the\ntarget mix"]
+    rows = [
+        [
+            Shown(label(one)),
+            measured(one["pass@1"], ".3f", one["pass@1_interval"]),
+            at_target_cell(
+                one["accuracy_at_target"], one["accuracy_at_target_interval"], one["accuracy_at_target_lacks"]
+            ),
+        ]
+        for one in found
+    ]
+    if any("pass@1_change" in one for one in found):
+        note += f" Change: of pass@1, since the first evaluation of the split; it {CHANGE}"
+        columns += ["change", "of the\nmix", "within\ncategories"]
+        rows = [[*row, *_change_cells(one.get("pass@1_change"))] for row, one in zip(rows, found, strict=True)]
+    return Table("accuracy", "Accuracy and the mix", note, [], columns, [Section("", rows)])
+
+
+def _change_cells(change: Mapping[str, Any] | None) -> list[Shown]:
+    if change is None:
+        return [Shown(NOTHING)] * 3
+    return [
+        Shown(signed(change[part], ".3f"), interval_text(change[f"{part}_interval"], "+.2f").replace("-", "−"))
+        for part in ("total", "mix", "within")
+    ]
+
+
+def at_target_cell(value: float | None, interval: Sequence[float | None] | None, lacks: Sequence[str]) -> Shown:
+    """Accuracy at the target mix; where it does not exist, the wanted categories that lack a graded response."""
+    return Shown(NOTHING, f"no graded {', '.join(lacks)}") if lacks else measured(value, ".3f", interval)
 
 
 def category_table(found: Sequence[Evaluation], target: Mapping[str, float]) -> Table:

@@ -56,6 +56,11 @@ def formatted(value: float | None, form: str) -> str:
     return NOTHING if value is None else "∞" if math.isinf(value) else format(value, form)
 
 
+def signed(value: float | None, form: str) -> str:
+    """A difference as text, with its sign; NOTHING for None."""
+    return NOTHING if value is None else f"{value:+{form}}".replace("-", "−")
+
+
 def interval_text(interval: Sequence[float | None] | None, form: str) -> str:
     """``low–high``; nothing where an end is not known."""
     return "" if interval is None or None in interval else "–".join(formatted(end, form) for end in interval)

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-from madrl.errors import MadrlError
-from madrl.prompts import Naming
+from madrl.prompts import Naming, asking_for
 from madrl.records import Name
 from madrl.schema import Message, Row, check_parquet
 
@@ -41,11 +40,6 @@ def read_rows(path: Path) -> dict[int, Row]:
 
 def messages_of(row: Row, asked: str | None, naming: Naming | None) -> list[Message]:
     """The row's prompt, its last turn naming ``asked`` unless that is None."""
-    messages = [Message(role=turn["role"], content=turn["content"]) for turn in row["prompt"]]
     if asked is None or naming is None:
-        return messages
-    last = messages[-1]
-    named: object = naming(last["content"], asked)
-    if not isinstance(named, str):
-        raise MadrlError(f"the naming returned {named!r} for category {asked!r}: return the prompt as a str")
-    return [*messages[:-1], Message(role=last["role"], content=named)]
+        return [Message(role=turn["role"], content=turn["content"]) for turn in row["prompt"]]
+    return asking_for(asked, row["prompt"], naming)

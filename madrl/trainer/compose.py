@@ -31,10 +31,12 @@ import madrl
 from madrl.errors import MadrlError
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import COMPUTE_SCORE, load_verifier
+from madrl.hints import hinted_sessions
 from madrl.prompts import load_naming
 from madrl.settings import Settings
 from madrl.task_config import with_task
 from madrl.trainer.custom_reward import compute_score_of
+from madrl.trainer.hinted_loop import PLAIN_LOOP
 from madrl.trainer.verl_settings import refusals
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
@@ -54,6 +56,8 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     """
     OmegaConf.register_new_resolver("sum", lambda *terms: sum(terms), replace=True)
     OmegaConf.register_new_resolver("half", lambda whole: max(1, whole // 2), replace=True)
+    OmegaConf.register_new_resolver("hint_tokens", hint_tokens, replace=True)
+    OmegaConf.register_new_resolver("calibrates", _calibrates, replace=True)
     OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base=None):
@@ -72,6 +76,11 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     return config
 
 
+def _calibrates(adv_estimator: str, divides_by_deviation: bool, form: str) -> bool:
+    """Whether a run's rewards are calibrated unless it says otherwise (``madrl.reward.calibrate``)."""
+    return adv_estimator == "grpo" and divides_by_deviation and form == "additive"
+
+
 def _replacing_targets(overrides: Sequence[str]) -> list[str]:
     """The overrides, with the target unset before each that sets it to a mapping: Hydra would merge the two."""
     parsed = OverridesParser.create().parse_overrides(list(overrides))
@@ -81,6 +90,15 @@ def _replacing_targets(overrides: Sequence[str]) -> list[str]:
             expanded.append("madrl.target=null")
         expanded.append(text)
     return expanded
+
+
+def hint_tokens(hints: int, naming: str | None, categories: Sequence[str]) -> int:
+    """By how many tokens a hinted prompt may be longer than the plain one: the bytes of the longest hint, each of which
+    is a token at most. 0 in a run without hints, and where ``check_values`` has an error for the values."""
+    if not hints or naming is None:
+        return 0
+    ask = load_naming(naming)
+    return max(len(str(ask("", category)).encode()) for category in categories)
 
 
 @functools.cache
@@ -166,6 +184,8 @@ def check_values(config: DictConfig) -> None:
     if refused is not None:
         raise MadrlError(refused)
     _check_group_filter(config)
+    if settings.hints:
+        _check_hints(config, settings)
     for key in ("custom_reward_function", "reward_model", "sandbox_fusion"):
         if config.get(key) not in (None, verl_config()[key]):
             raise MadrlError(f"{key} is a legacy key that veRL's trainer ignores: use the reward.* keys")
@@ -197,6 +217,39 @@ def _check_group_filter(config: DictConfig) -> None:
     if size is not None and (not isinstance(size, int) or size < 1 or batch_size % size):
         raise MadrlError(
             f"data.gen_batch_size={size!r} does not divide data.train_batch_size={batch_size}: leave it out"
+        )
+
+
+def _check_hints(config: DictConfig, settings: Settings) -> None:
+    """What a run with hints cannot have; MadrlError for what would fail in the middle of it, or train on numbers that
+    are not the trainer's."""
+    rollout, hints = config.actor_rollout_ref.rollout, f"madrl.hints={settings.hints}"
+    if not hinted_sessions(settings.hints, rollout.n):
+        raise MadrlError(
+            f"{hints} in groups of actor_rollout_ref.rollout.n={rollout.n}: half of a group or more would be hinted, "
+            "which leaves too few responses to count; set a smaller number, or a larger group"
+        )
+    if rollout.agent.default_agent_loop != PLAIN_LOOP:
+        raise MadrlError(
+            f"{hints} with actor_rollout_ref.rollout.agent.default_agent_loop={rollout.agent.default_agent_loop}: only "
+            f"{PLAIN_LOOP} can be hinted; set madrl.hints=0"
+        )
+    if rollout.calculate_log_probs and rollout.temperature != 1.0:
+        raise MadrlError(
+            f"{hints} with actor_rollout_ref.rollout.temperature={rollout.temperature}: the engine gives the log "
+            "probabilities of a plain prompt with a hinted response at temperature 1 only; set that, or "
+            "actor_rollout_ref.rollout.calculate_log_probs=false, without bypass_mode and rollout correction"
+        )
+    if rollout.enable_rollout_routing_replay:
+        raise MadrlError(
+            f"{hints} with actor_rollout_ref.rollout.enable_rollout_routing_replay=true: the experts that are replayed "
+            "would be those of the hinted prompt; set one of the two to 0 or false"
+        )
+    needed = rollout.prompt_length + rollout.response_length
+    if rollout.max_model_len is not None and rollout.max_model_len < needed:
+        raise MadrlError(
+            f"actor_rollout_ref.rollout.max_model_len={rollout.max_model_len} with {hints}: a hinted prompt and its "
+            f"response take up to {needed} tokens; set that"
         )
 
 

@@ -17,14 +17,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import ray
 import torch
+from omegaconf import OmegaConf
 from tensordict import TensorDict
 from verl.experimental.agent_loop import AgentLoopOutput
 from verl.protocol import DataProto
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
 from verl.trainer.ppo.v1.agent_loop_tq import logger as verl_logger
+from verl.utils.tensordict_utils import assign_non_tensor_data
 
+from madrl.errors import MadrlError
 from madrl.grading.grader import PluginError
+from madrl.hints import ShareMean, hinted_sessions
 from madrl.rollout import Grade
+from madrl.run_folder import RunFolder
+from madrl.settings import Settings
+from madrl.trainer.hinted_loop import HINT_COLUMN, HINTED_LOOP, PLAIN_LOOP
 from madrl.trainer.prompt_group import PromptGroup
 from madrl.trainer.reward_manager import GRADE, GRADE_COLUMN, STAGE
 from madrl.trainer.verl_settings import SEED_PARAMETER
@@ -86,6 +93,11 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
     ) -> Any:
         group = self._groups[kwargs["uid"]]
         rollout = self.config.actor_rollout_ref.rollout
+        if HINT_COLUMN in kwargs:
+            if kwargs["session_id"] not in hinted_sessions(self.config.madrl.hints, group.size):
+                kwargs[HINT_COLUMN] = ""
+            elif kwargs[HINT_COLUMN]:
+                agent_name = HINTED_LOOP
         seeded = {**sampling_params, SEED_PARAMETER[rollout.name]: session_seed(rollout.seed, trajectory, kwargs)}
         try:
             return await super()._run_agent_loop(seeded, trajectory, agent_name=agent_name, trace=trace, **kwargs)
@@ -117,7 +129,7 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
 
 
 class GroupAgentLoopManager(AgentLoopManagerTQ):
-    """veRL's manager with GroupAgentLoopWorker actors."""
+    """veRL's manager with GroupAgentLoopWorker actors, which says what hinted sessions are asked for."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -127,6 +139,25 @@ class GroupAgentLoopManager(AgentLoopManagerTQ):
                 "reward.reward_model.enable=False"
             )
         self.agent_loop_workers_class = ray.remote(GroupAgentLoopWorker)
+        settings = Settings.from_config(OmegaConf.to_container(self.config.madrl, resolve=True))  # type: ignore[arg-type]
+        self._shares = ShareMean(settings, RunFolder(self.config.paths.run)) if settings.hints else None
+
+    def generate_sequences(self, prompts: TensorDict) -> None:
+        """Start the prompts' sessions as veRL does; a training batch is told which category to ask for, if any.
+
+        Raises MadrlError for a training prompt that chooses an agent loop of its own, which cannot be hinted.
+        """
+        if self._shares is not None and "validate" not in prompts:
+            other = {str(name) for name in prompts["agent_name"]} - {PLAIN_LOOP} if "agent_name" in prompts else set()
+            if other:
+                raise MadrlError(
+                    f"agent_name={min(other)!r} in the data with madrl.hints: only {PLAIN_LOOP} can be hinted; set "
+                    "madrl.hints=0"
+                )
+            assign_non_tensor_data(
+                prompts, HINT_COLUMN, self._shares.before(int(prompts["global_steps"])).lacking() or ""
+            )
+        super().generate_sequences(prompts)
 
 
 def session_seed(run_seed: int, trajectory: Mapping[str, Any], row: Mapping[str, Any]) -> int:

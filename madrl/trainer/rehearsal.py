@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from omegaconf import DictConfig
 
 from madrl.errors import MadrlError
-from madrl.records import Record, Source, read, source_of
+from madrl.records import HINTED, Record, Source, read, source_of
 from madrl.rollout import Rollout
 from madrl.trainer.compose import compose, files_of
 from madrl.trainer.custom_reward import compute_score_of
@@ -61,6 +61,8 @@ class Group(NamedTuple):
 
     row: Mapping[str, Any]
     responses: list[str]
+    hinted: list[bool]
+    """Whether each of them was asked for a category by name."""
 
 
 def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> list[Rehearsed]:
@@ -68,8 +70,9 @@ def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> l
 
     Args:
         overrides: Hydra's ``key=value``, as for training.
-        responses: JSON lines with ``row`` (a row's ``extra_info.index``) and ``response``; the lines of one row are
-            one group. Without it, ready-made responses to ROWS rows, spread evenly.
+        responses: JSON lines with ``row`` (a row's ``extra_info.index``), ``response`` and, of one that was hinted,
+            ``hinted``; the lines of one row are one group. Without it, ready-made responses to ROWS rows, spread
+            evenly.
 
     Raises MadrlError for a bad config, a file that cannot be read, a row that the data does not have, a classifier
     without ready-made responses when there is no file, and a verifier whose service is not there.
@@ -85,15 +88,20 @@ def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> l
     reward = group_reward(config, compute_score_of(config))
     reward.grader.check_ready()
     if responses is None:
+        ready = RESPONSES[name]
         groups = [
-            Group(row, [text.replace("ANSWER", row["reward_model"]["ground_truth"]) for text in RESPONSES[name]])
+            Group(
+                row,
+                [text.replace("ANSWER", row["reward_model"]["ground_truth"]) for text in ready],
+                [False] * len(ready),
+            )
             for row in rows[:: -(-len(rows) // ROWS)]
         ]
     else:
         groups = _groups_in(source_of(responses), rows)
     found = []
-    for row, texts in groups:
-        score = reward.score([Rollout.to_row(row, text) for text in texts])
+    for row, texts, hinted in groups:
+        score = reward.score([Rollout.to_row(row, text) for text in texts], hinted)
         where = f"{row['data_source']} {row['extra_info']['index']}"
         found += [
             Rehearsed(where, grade.category, str(grade.verdict), grade.reason, earned)
@@ -125,7 +133,9 @@ def _groups_in(source: Source, rows: Sequence[Mapping[str, Any]]) -> list[Group]
             )
 
     groups: dict[int, Group] = {}
-    for record in read(source, ("row", "response"), check=check):
+    for record in read(source, ("row", "response"), (HINTED,), check):
         (row,) = by_index[record["row"]]
-        groups.setdefault(record["row"], Group(row, [])).responses.append(record["response"])
+        group = groups.setdefault(record["row"], Group(row, [], []))
+        group.responses.append(record["response"])
+        group.hinted.append(bool(record.get(HINTED)))
     return list(groups.values())

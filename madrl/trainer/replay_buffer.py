@@ -31,7 +31,8 @@ from madrl.errors import MadrlError
 from madrl.evaluation import metrics as measure
 from madrl.files import write_text
 from madrl.frequency import category_indices
-from madrl.records import by_group, from_verl_key, last_turns, line_of, write
+from madrl.hints import ShareMean
+from madrl.records import HINTED, by_group, from_verl_key, last_turns, line_of, write
 from madrl.reward import EQUAL_REWARD_TOLERANCE
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
@@ -70,6 +71,7 @@ class MadReplayBuffer(ReplayBuffer):
         self.max_response_length = int(options["max_response_length"])
         self.run = RunFolder(options["run"])
         self.health: RunHealth | None = None
+        self._shares = ShareMean(self.settings, self.run) if self.settings.hints else None
         self._n_dropped = 0
         """The groups of a step that are not trained on: they were filtered, failed as a whole, or were not needed."""
         self._dropped: list[dict[str, Any]] = []
@@ -93,6 +95,7 @@ class MadReplayBuffer(ReplayBuffer):
         if partition_id == "train":
             write_scores(self.run.scores, global_steps, records)
             metrics |= batch_metrics(records, self.settings)
+            metrics |= self._mean_shares(global_steps)
             metrics["mad/failed_session_rate"] = 1.0 - len(records) / (groups * self.group_size["train"])
             metrics["mad/dropped_group_rate"] = self._n_dropped / groups
             metrics |= self._alarms(global_steps, batch_size, metrics)
@@ -100,6 +103,13 @@ class MadReplayBuffer(ReplayBuffer):
             self._first_validation += records
         self._check(global_steps, partition_id, records, groups)
         return batch, metrics
+
+    def _mean_shares(self, step: int) -> dict[str, float]:
+        """The shares by which the next step's category is chosen, in a run with hints."""
+        mean = None if self._shares is None else self._shares.before(step + 1).mean
+        if mean is None:
+            return {}
+        return {f"mad/share_mean/{n}": float(s) for n, s in zip(self.settings.categories, mean, strict=True)}
 
     def _check(self, step: int, partition_id: str, records: list[dict[str, Any]], groups: int) -> None:
         """Stop the run if what came back for ``groups`` prompts tells an outage, or a start that cannot be steered."""
@@ -111,15 +121,20 @@ class MadReplayBuffer(ReplayBuffer):
 
     def _check_launch(self, records: list[dict[str, Any]]) -> None:
         self.run.launch_check.unlink(missing_ok=True)
-        names = self.settings.categories
+        settings, size, names = self.settings, self.group_size["train"], self.settings.categories
         groups = [category_indices([r["category"] for r in group], names) for group in by_group(records)]
         earlier = category_indices([r["category"] for r in self._first_validation], names)
-        problem = launch_check.launch_problem(self.settings, self.group_size["train"], groups, earlier)
-        if problem is None:
-            return
-        if launch_check.stops(self.settings):
-            raise MadrlError(f"{problem} {launch_check.REMEDY}")
-        write_text(self.run.launch_check, problem + "\n")
+        problem = launch_check.launch_problem(settings, size, groups, earlier)
+        if problem is not None and problem.stops:
+            raise MadrlError(f"{problem.text} {launch_check.REMEDY}")
+        seen = records + self._first_validation
+        notes = launch_check.target_notes(settings, size) + launch_check.start_notes(
+            settings, size, category_indices([r["category"] for r in seen], names), [r["correct"] for r in seen]
+        )
+        if problem is not None:
+            notes.insert(0, problem.text)
+        if notes:
+            write_text(self.run.launch_check, "".join(f"{note}\n" for note in notes))
 
     def _clear_groups(self, partition_id: str, uids: set[str]) -> None:
         """Drop groups as veRL does, after they have been measured."""
@@ -209,21 +224,27 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     ``mad/jsd`` pools the batch; ``mad/jsd_per_prompt`` is the mean over prompts of each group's own JSD, which a
     collapsed policy cannot hide from. Both are in nats and biased upward by sampling: see ``madrl floor``. A metric
     that does not exist for this batch (the JSD when every response is off-support, say) is left out.
+
+    What the policy does by itself is measured on the responses that were not hinted (``madrl.hints``). What the
+    machinery does (ungraded responses, queues, times) and what the update sees of a group (its rewards' spread) are of
+    all of them.
     """
     names = settings.categories
+    every, hinted = records, [r for r in records if r.get(HINTED)]
+    records = [r for r in records if not r.get(HINTED)]
     groups = by_group(records)
     indices = category_indices([r["category"] for r in records], names)
     of_group = [category_indices([r["category"] for r in group], names) for group in groups]
     correct = [r["correct"] for r in records]
     divergence = [r["divergence_reward"] for r in records]
-    group_rewards = [[r["reward"] for r in group] for group in groups]
+    group_rewards = [[r["reward"] for r in group] for group in by_group(every)]
     per_prompt = [measure.jsd_to_target(settings.target, group) for group in of_group]
     found = {
         "jsd": measure.jsd_to_target(settings.target, indices),
         "jsd_per_prompt": _mean([jsd for jsd in per_prompt if jsd is not None]),
         "truncated_rate": _mean([r["truncated"] for r in records]),
         "off_support_rate": measure.off_support_rate(indices),
-        "ungraded_rate": measure.ungraded_rate(correct),
+        "ungraded_rate": measure.ungraded_rate([r["correct"] for r in every]),
         "single_category_group_rate": measure.single_category_rate(of_group),
         "pass@1": measure.pass_at_1(correct),
         "correctness/mean": _mean([r["correctness"] for r in records]),
@@ -238,9 +259,12 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     if settings.reward.form == "gated":
         # The formula's own sign, before gate_floor raises the gate.
         found["negative_gate_rate"] = _mean([1.0 + settings.reward.lambda_g * r < 0 for r in divergence])
-    if records:
-        found["reward_queue/max"] = max(r["queued"] for r in records)
-    timed = [r for r in records if "scored_at" in r]
+    if settings.hints:
+        found["hinted_rate"] = len(hinted) / len(every) if every else None
+        found["hint_hit_rate"] = _mean([r["category"] == r[HINTED] for r in hinted])
+    if every:
+        found["reward_queue/max"] = max(r["queued"] for r in every)
+    timed = [r for r in every if "scored_at" in r]
     for part in ("grade_s", "group_wait_s", "score_s"):
         found[f"timing/{part}"] = _mean([r[part] for r in timed])
     if timed:

@@ -22,7 +22,9 @@ from verl.protocol import DataProto
 from madrl.grading.compute_score import ComputeScore
 from madrl.grading.grader import PluginError
 from madrl.group_reward import GroupReward
+from madrl.records import HINTED
 from madrl.rollout import Grade, Rollout
+from madrl.trainer.hinted_loop import HINT_COLUMN
 
 STAGE = "madrl_stage"
 GRADE = "grade"
@@ -64,23 +66,32 @@ class MadRewardManager(RewardManagerBase):
         uids = set(data.non_tensor_batch["uid"].tolist())
         if len(uids) != 1:
             raise ValueError(f"MadRewardManager was given {len(uids)} prompts at once: it scores one group a call")
-        score = await self.reward(self.rollouts(data)) if graded is None else self.reward.of_grades(graded)
+        hints = data.non_tensor_batch.get(HINT_COLUMN)
+        hinted = None if hints is None else [bool(hint) for hint in hints]
+        if graded is None:
+            score = await self.reward(self.rollouts(data), hinted)
+        else:
+            score = await self.reward.of_grades(graded, hinted)
         validate = bool(data.meta_info.get("validate"))
         reward = score.reward
+        marks: list[dict[str, Any]]
+        marks = [{}] * len(reward) if hints is None else [{HINTED: hint or None} for hint in hints]
         if len(reward) == 1 and not validate:
             # GRPO gives a trajectory without siblings its raw reward as advantage; it has nothing to be compared with.
             reward = np.zeros(1)
         infos = [
             {
                 **self._grade_info(grade, validate),
+                **mark,
                 "split": str(extra_info.get("split", "")),
                 # Text, because veRL's validation averages numeric columns.
                 "row": str(extra_info["index"]),
                 "correctness": float(correctness),
                 "divergence_reward": float(divergence_reward),
             }
-            for grade, extra_info, correctness, divergence_reward in zip(
+            for grade, mark, extra_info, correctness, divergence_reward in zip(
                 score.grades,
+                marks,
                 data.non_tensor_batch["extra_info"],
                 score.correctness,
                 score.divergence_reward,

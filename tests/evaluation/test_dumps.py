@@ -164,7 +164,7 @@ def test_the_reward_stage_s_share_of_a_step_worked_by_hand() -> None:
     assert reward_share([]) is None
 
 
-@pytest.mark.parametrize("table", range(4))
+@pytest.mark.parametrize("table", range(5))
 def test_the_tables_fit_eighty_columns(run: RunFolder, table: int) -> None:
     # As wide as they get: a long split, thousands of responses, every interval there.
     dumped = [sample(f"p{i}", k, "abc"[(i + k) % 3], float(k % 2), "train_probe") for i in range(300) for k in range(4)]
@@ -187,8 +187,31 @@ def test_the_tables_show_what_was_measured(run: RunFolder) -> None:
     # Nothing of the wanted b: forward KL is infinite.
     assert "∞" in shown(run, 2)
     # a: target 1/2, share 1/2, 4 responses, too few for an accuracy
-    row = next(line.split() for line in shown(run, 3).splitlines() if line.startswith(" s "))
+    row = next(line.split() for line in shown(run, 4).splitlines() if line.startswith(" s "))
     assert row == ["s", "a", "0.500", "0.500", "0.000–1.000", "4", "—", "4"]
+
+
+def test_the_change_of_pass_at_1_is_told_apart_by_mix_and_accuracy(run: RunFolder) -> None:
+    # Shares of a, b, c and off-support among the graded: 4/8, 0, 4/8, 0, then 2/7, 3/7, 0, 2/7; accuracies 1, 1, 0, 0
+    # on both sides, as no category was tried on both with another outcome. All of 5/7 - 1/2 is the mix.
+    lines = shown(run, 3).splitlines()
+    before = next(line.split() for line in lines if line.startswith(" s "))
+    assert before == ["s", "0.500", "—", "—", "—", "—"]
+    assert any("no graded b" in line for line in lines)
+    after = [line.split() for line in lines if line.startswith(" s ")][1]
+    assert after == ["s", "0.714", "1.000", "+0.214", "+0.214", "+0.000"]
+    report_run(str(run.root))
+    summary = json.loads(run.summary.read_text())
+    assert "pass@1_change" not in summary["before"]
+    change = summary["after"]["pass@1_change"]
+    assert [change[part] for part in ("total", "mix", "within")] == pytest.approx([5 / 7 - 1 / 2, 5 / 7 - 1 / 2, 0.0])
+
+
+def test_a_single_evaluation_has_no_change_to_show(run: RunFolder) -> None:
+    (run.validation / "0.jsonl").unlink()
+    text = shown(run, 3)
+    assert "at the" in text
+    assert "change" not in text.lower()
 
 
 def test_a_jsd_that_is_off_target_for_these_problems_only_is_marked(run: RunFolder) -> None:

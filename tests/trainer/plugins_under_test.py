@@ -1,4 +1,5 @@
-"""A user's own classifier and reward function and a group loop with a session that raises, for real runs."""
+"""A user's own classifiers, naming and reward function, a group loop with a session that raises, and a replay buffer
+that writes down what was trained on, for real runs."""
 
 import asyncio
 import json
@@ -8,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import ray
+import transfer_queue as tq
 
 from madrl.rollout import Classification, Rollout
 from madrl.trainer.group_loop import GroupAgentLoopManager, GroupAgentLoopWorker
+from madrl.trainer.replay_buffer import MadReplayBuffer
 
 FAILING_SESSION = 1
 """This session of every other prompt raises after it has been generated."""
@@ -37,6 +40,38 @@ def score_by_checksum(
 def classify_by_problem(rollout: Rollout) -> Classification:
     """One category for all responses to every other problem, whose groups have collapsed then."""
     return Classification("rank_3") if rollout.extra_info["index"] % 2 else classify_by_checksum(rollout)
+
+
+def classify_without_the_last(rollout: Rollout) -> Classification:
+    """Spreads the answers over the ranks but for the last one, which is missing then."""
+    rank = zlib.crc32(rollout.response.encode()) % 5
+    return Classification(f"rank_{rank}" if rank else None)
+
+
+def ask_for_rank(prompt: str, category: str) -> str:
+    """How a prompt asks for a rank."""
+    return f"{prompt} Choose {category}."
+
+
+class WatchedBuffer(MadReplayBuffer):
+    """Writes down what the trainer has of each response when it is done with it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        clear = tq.kv_clear
+
+        def write_down_and_clear(keys: list[str], partition_id: str) -> None:
+            if partition_id == "train" and "_" in keys[0]:  # not when a prompt's own entry is cleared
+                fields = ["prompts", "rollout_log_probs", "old_log_probs"]
+                found = tq.kv_batch_get(keys=keys, partition_id=partition_id, select_fields=fields)
+                columns = {name: [row.tolist() for row in found[name]] for name in fields}
+                with (self.run.root / "trained_on.jsonl").open("a") as file:
+                    for i, key in enumerate(keys):
+                        row = {name: column[i] for name, column in columns.items()}
+                        file.write(json.dumps({"key": key, **row}) + "\n")
+            clear(keys=keys, partition_id=partition_id)
+
+        tq.kv_clear = write_down_and_clear
 
 
 class FlakyWorker(GroupAgentLoopWorker):

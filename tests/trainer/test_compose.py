@@ -67,9 +67,9 @@ def test_a_config_that_would_run_something_else_is_refused(overrides: list[str],
     assert "\n" not in str(refused.value)
 
 
-def test_the_reward_s_defaults_in_the_config_are_reward_config_s() -> None:
+def test_the_reward_s_defaults_in_the_config_are_reward_config_s_and_calibrated_for_verl_s_update() -> None:
     settings = Settings.from_config(OmegaConf.to_container(compose([*RUN, "madrl.reward.alpha=0.7"]).madrl))  # type: ignore[arg-type]
-    assert settings.reward == RewardConfig()
+    assert settings.reward == RewardConfig(calibrate=True)
 
 
 def test_chunked_prefill_is_refused_on_a_cpu_because_it_kills_the_engine() -> None:
@@ -199,3 +199,22 @@ def test_a_prompt_has_as_many_responses_in_validation_and_holdout_on_gpus_as_in_
     config = compose([f"task={task}", "trainer.experiment_name=x", "paths.model=m"])
     assert config.actor_rollout_ref.rollout.val_kwargs.n == samples
     assert config.trainer.v1.sampler.sampler_kwargs.val_group_size == samples
+
+
+@pytest.mark.parametrize(
+    ("overrides", "calibrates"),
+    [
+        ([], True),
+        (["madrl.reward.form=rlvr"], False),
+        (["madrl.reward.form=gated"], False),
+        (["algorithm.norm_adv_by_std_in_grpo=false"], False),
+        (["algorithm.adv_estimator=rloo"], False),
+        (["madrl.reward.calibrate=false"], False),
+    ],
+)
+def test_rewards_are_calibrated_where_the_update_is_the_one_that_the_offsets_are_made_for(
+    overrides: list[str], calibrates: bool
+) -> None:
+    config = compose([*TINY, *overrides])
+    assert config.madrl.reward.calibrate is calibrates
+    assert config.trainer.v1.sampler.sampler_kwargs.madrl.reward.calibrate is calibrates

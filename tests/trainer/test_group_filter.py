@@ -192,13 +192,16 @@ def test_a_run_that_starts_collapsed_stops_in_its_first_batch(tmp_path: Path, ov
 
 
 @pytest.mark.parametrize("overrides", [["madrl.launch_check=warn"], ["madrl.reward.form=rlvr"]])
-def test_a_run_that_goes_on_all_the_same_leaves_the_line(tmp_path: Path, overrides: list[str]) -> None:
+def test_a_run_that_goes_on_all_the_same_leaves_the_line_before_the_other_notes(
+    tmp_path: Path, overrides: list[str]
+) -> None:
     sampled(buffer_of(tmp_path, Script([EQUAL, EQUAL]), *overrides), step=1)
-    line = RunFolder(tmp_path).launch_check.read_text()
-    assert line.startswith(
+    problem, *notes = RunFolder(tmp_path).launch_check.read_text().splitlines()
+    assert problem.startswith(
         "launch check: the model that this run starts from cannot be steered: 100.0% of the 2 prompts"
     )
-    assert line.count("\n") == 1
+    assert notes
+    assert all(note.startswith("launch check: 0.00% of the responses are ") for note in notes)
 
 
 def test_a_run_that_has_begun_is_not_graded_again(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from madrl.trainer.group_loop import (
     session_seed,
     without_its_traceback,
 )
+from madrl.trainer.hinted_loop import HINT_COLUMN, HINTED_LOOP
 from madrl.trainer.prompt_group import PromptGroup
 from madrl.trainer.reward_manager import GRADE, STAGE, MadRewardManager
 from madrl.trainer.verl_settings import SEED_PARAMETER
@@ -99,6 +100,21 @@ async def test_every_response_of_a_group_returns_the_same_keys(manager: MadRewar
         infos = (await manager.run_single(data))["reward_extra_info"]
         assert infos[0].keys() == infos[1].keys()
         assert ("share/rank_1" in infos[0]) is validate
+
+
+async def test_a_hinted_response_is_marked_rewarded_and_not_counted(manager: MadRewardManager) -> None:
+    group = arrivals("Arctic", "Indian", "Indian", "Pacific")
+    hints = ["", "", "", "rank_4"]
+    marked = [Arrival(a.output, {**a.row, HINT_COLUMN: hint}) for a, hint in zip(group, hints, strict=True)]
+    out = await manager.run_single(group_data(marked, {"validate": False}))
+    indices = category_indices(["rank_1", "rank_3", "rank_3", "rank_4"], manager.reward.categories)
+    marks = np.array([False, False, False, True])
+    expected = score_group(indices, [True] * 4, manager.reward.target, manager.reward.config, marks)
+    assert out["reward_score"] == expected.reward.tolist()
+    assert [info["hinted"] for info in out["reward_extra_info"]] == [None, None, None, "rank_4"]
+    plain = await manager.run_single(group_data(group, {"validate": False}))
+    assert plain["reward_score"] != out["reward_score"]
+    assert all("hinted" not in info for info in plain["reward_extra_info"])
 
 
 async def test_padding_is_not_read_as_part_of_a_response(manager: MadRewardManager) -> None:
@@ -250,11 +266,11 @@ class RecordingLoop:
 class WorkerWithoutEngine(GroupAgentLoopWorker):
     """Runs an agent loop as veRL does, without the tokenizer, engine and queue that a worker of a run has."""
 
-    def __init__(self, config: DictConfig) -> None:
+    def __init__(self, config: DictConfig, size: int = 1) -> None:
         self.config = config
         self.llm_client = self.tokenizer = self.processor = self.hf_model_type = self.dataset_cls = None
         self.tools: list[Any] = []
-        self._groups = {"p": PromptGroup(1, self._grade, self._unused)}
+        self._groups = {"p": PromptGroup(size, self._grade, self._unused)}
 
     async def _unused(self, *_: Any) -> Any: ...
 
@@ -274,6 +290,28 @@ async def test_a_request_carries_its_seed_under_the_name_that_the_engine_knows(
         {"temperature": 1.0}, trajectory, agent_name="recording", trace=False, **row
     )
     assert sent == {"temperature": 1.0, parameter: session_seed(config.seed, trajectory, row)}
+
+
+@pytest.mark.parametrize(
+    ("session", "told", "ran"), [(13, "", "recording"), (14, "fr", HINTED_LOOP), (15, "fr", HINTED_LOOP)]
+)
+async def test_the_last_sessions_of_a_group_are_told_what_to_ask_for(
+    session: int, told: str, ran: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[str, str]] = []
+
+    async def run(_: Any, sampling: Any, trajectory: Any, *, agent_name: str, trace: bool, **row: Any) -> None:
+        started.append((agent_name, row[HINT_COLUMN]))
+
+    monkeypatch.setattr(GroupAgentLoopWorker.__base__, "_run_agent_loop", run)
+    config = compose(["task=math", "profile=tiny", "trainer.experiment_name=x", "paths.model=x", "madrl.hints=2"])
+    worker = WorkerWithoutEngine(config, size=16)
+    row = {"uid": "p", "session_id": session, "raw_prompt": [], "data_source": "s", "index": 0}
+    trajectory = {"step": 1, "sample_index": 0, "rollout_n": 0, "validate": False}
+    await worker._run_agent_loop({}, trajectory, agent_name="recording", trace=False, **row, **{HINT_COLUMN: "fr"})
+    # With nothing to ask for, all are as they are.
+    await worker._run_agent_loop({}, trajectory, agent_name="recording", trace=False, **row, **{HINT_COLUMN: ""})
+    assert started == [(ran, told), ("recording", "")]
 
 
 def test_vllm_knows_a_request_s_seed_by_the_name_that_it_is_sent_under() -> None:

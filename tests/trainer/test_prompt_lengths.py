@@ -105,3 +105,13 @@ def test_prompts_are_counted_as_verl_s_filter_counts_them(tmp_path: Path, model:
     for at_most in (lengths[0] - 1, lengths[0], lengths[5], lengths[-1]):
         data = OmegaConf.create({**config.data, "max_prompt_length": at_most, "cache_dir": str(tmp_path / "cache")})
         assert len(RLHFDataset(path, tokenizer, data)) == sum(length <= at_most for length in lengths)
+
+
+def test_a_hinted_prompt_that_would_be_cut_off_is_named_with_its_length(tmp_path: Path, model: Path) -> None:
+    short, _ = limit(tmp_path, model)
+    run = overrides(tmp_path, model, [SHORT] * 4, [SHORT], f"data.max_prompt_length={short}", "madrl.hints=1")
+    check_prompt_lengths(compose(run))  # its bytes have room
+    room = "actor_rollout_ref.rollout.prompt_length"
+    told = rf"\(madrl.hints\) has (\d+) tokens, more than {room}={short}: .* set that to \1"
+    with pytest.raises(MadrlError, match=told):
+        check_prompt_lengths(compose([*run, f"{room}={short}"]))

@@ -61,6 +61,13 @@ def test_lines_with_one_row_are_a_group_and_each_group_is_scored_alone(data: Pat
     assert [r.reward for r in found] == pytest.approx([-0.3, -0.3, -1.0, -0.05, -0.8], abs=1e-3)
 
 
+def test_a_hinted_response_is_rehearsed_as_one(data: Path) -> None:
+    file = written(data, {"row": 5, "response": "Arctic"}, {"row": 5, "response": "Indian", "hinted": "rank_3"})
+    found = rehearse([*CLOSED, f"paths.data={data}"], file)
+    # One response is counted: 1/5 - 1 for it, and as much for the hinted one, alone in its category at q = 1.
+    assert [r.reward for r in found] == pytest.approx([-0.8, -0.8], abs=1e-3)
+
+
 def test_plug_ins_of_the_user_s_own_are_rehearsed(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(data, {"row": 4, "response": "Arctic"}, {"row": 4, "response": "Southern"})
     (data / "own.yaml").write_text(

@@ -12,7 +12,7 @@ from madrl.settings import Settings
 from madrl.trainer.replay_buffer import MadReplayBuffer, batch_metrics, check_outage
 
 
-def settings(**changes: Any) -> Settings:
+def settings(hints: int = 0, **changes: Any) -> Settings:
     reward = {"divergence": "l2", "form": "additive", "alpha": 0.5, "lambda_g": 2.0, "epsilon": 0.001}
     node = {
         "categories": ["a", "b"],
@@ -24,7 +24,8 @@ def settings(**changes: Any) -> Settings:
         "launch_check": "stop",
         "task": "mine",
         "profile": "tiny",
-        "naming": None,
+        "naming": "mine:ask" if hints else None,
+        "hints": hints,
     }
     return Settings.from_config(node)
 
@@ -129,3 +130,18 @@ def test_failed_and_ungraded_responses_count_together_against_the_limit() -> Non
     check_outage(records, expected=10, limit=0.2, where="x")
     with pytest.raises(MadrlError, match=r"20.0% .* more than madrl.max_ungraded_rate=0.19"):
         check_outage(records, expected=10, limit=0.19, where="x")
+
+
+def test_hinted_responses_are_left_out_of_what_the_policy_does_by_itself() -> None:
+    plain = [record("p", "a"), record("p", "a", 0.0), record("q", "a"), record("q", None)]
+    hinted = [record("p", "b", divergence=0.5) | {"hinted": "b"}, record("q", "a", None) | {"hinted": "b"}]
+    found, alone = batch_metrics(plain + hinted, settings(hints=2)), batch_metrics(plain, settings())
+    assert (found["mad/hinted_rate"], found["mad/hint_hit_rate"]) == (2 / 6, 0.5)
+    of_all = {
+        "mad/ungraded_rate": 1 / 6,
+        "mad/equal_reward_group_rate": 0.5,  # p: one of three earns more
+        "mad/reward/std_within_group": pytest.approx(0.5 * 2**0.5 / 3 / 2),
+    }
+    for name, value in alone.items():
+        assert found[name] == of_all.get(name, value), name
+    assert {"mad/hinted_rate", "mad/hint_hit_rate"} & alone.keys() == set()

@@ -3,6 +3,7 @@
 Each entry says which of our modules depends on it. A behaviour that only a run can show is in test_real_trainer.py.
 """
 
+import importlib
 import importlib.metadata
 import inspect
 from collections.abc import Callable
@@ -11,9 +12,11 @@ from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
-from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput, AgentLoopWorker
+from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput, AgentLoopWorker
+from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
 from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
+from verl.experimental.teacher_loop.teacher_manager import AsyncTeacherLLMServerManager, _get_teacher_sampling_params
 from verl.plugin.platform import PlatformBase
 from verl.trainer.ppo.core_algos import compute_grpo_outcome_advantage
 from verl.trainer.ppo.metric_utils import process_validation_metrics
@@ -22,6 +25,7 @@ from verl.trainer.ppo.reward import get_custom_reward_fn, load_reward_manager
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from verl.trainer.ppo.v1.trainer_base import PPOTrainer
+from verl.utils.tensordict_utils import assign_non_tensor_data
 from verl.utils.tracking import FileLogger
 
 from madrl.trainer.compose import compose, verl_config
@@ -44,6 +48,14 @@ SIGNATURES: list[tuple[str, Callable[..., Any], list[str]]] = [
         ["self", "sampling_params", "trajectory", "agent_name", "trace", "kwargs"],
     ),
     ("group_loop._compute_score", WORKER._compute_score, ["self", "outputs", "kwargs"]),
+    ("hinted_loop.run", SingleTurnAgentLoop.run, ["self", "sampling_params", "priority", "kwargs"]),
+    (
+        "hinted_loop.run",
+        AgentLoopBase.ct_build_initial_tokens,
+        ["self", "messages", "tools", "images", "videos", "audios", "mm_inputs_out"],
+    ),
+    ("group_loop.generate_sequences", AgentLoopManagerTQ.generate_sequences, ["self", "prompts"]),
+    ("group_loop.generate_sequences", assign_non_tensor_data, ["tensor_dict", "key", "val"]),
     ("reward_manager.run_single", RewardManagerBase.run_single, ["self", "data"]),
     ("reward_manager.__init__", RewardManagerBase.__init__, ["self", "config", "tokenizer", "compute_score"]),
     ("group_loop._ask_reward_worker", RewardLoopWorker.compute_score, ["self", "data"]),
@@ -64,6 +76,19 @@ SOURCES: list[tuple[str, Any, str]] = [
     ("each session knows its number", WORKER._run_prompt, "session_id=i"),
     ("a prompt may bring its own number of sessions", WORKER._run_prompt, '"__rollout_n__"'),
     ("validation has its own number of sessions", WORKER._run_prompt, "config.val_kwargs.n"),
+    ("a batch's columns reach each session", WORKER._run_prompt, "session_id=i, **prompt"),
+    ("a batch of validation says so, one of training does not", PPOTrainer._validate, '"validate", True'),
+    ("a training batch is sent with its step", PPOTrainer._next_train_batch, '"global_steps", self.global_steps'),
+    ("one batch is generated after another is sampled", PPOTrainer.prepare_step, "self._add_batch_to_generate()"),
+    ("a session's columns are stored as they were given", WORKER._agent_loop_postprocess, "field.update(kwargs)"),
+    ("what is trained on is the output's prompt", WORKER._agent_loop_postprocess, "torch.tensor(output.prompt_ids"),
+    ("an agent loop is found by its name", AgentLoopWorker._run_agent_loop, "_agent_loop_registry[agent_name]"),
+    ("rows may name an agent loop", WORKER.generate_sequences, '"agent_name" not in batch'),
+    ("a session samples from raw_prompt", SingleTurnAgentLoop.run, 'kwargs["raw_prompt"]'),
+    ("a prompt longer than rollout.prompt_length is cut", AgentLoopBase, "prompt_ids[-prompt_length:]"),
+    ("an engine is asked for a prompt's log probabilities", _get_teacher_sampling_params, '"prompt_logprobs": num_'),
+    ("and gives them so", AsyncTeacherLLMServerManager, 'teacher_output.extra_fields["prompt_logprobs"]'),
+    ("one row for each token", AsyncTeacherLLMServerManager, "teacher_logprobs.shape[0] == len(sequence_ids)"),
     ("the reward is asked for once, with all outputs", WORKER._agent_loop_postprocess, "self._compute_score(outputs"),
     ("reward workers are reachable as handles", AgentLoopWorker.__init__, "self.reward_loop_worker_handles ="),
     ("the worker class is read after our __init__", AgentLoopManagerTQ.create, "_init_agent_loop_workers"),
@@ -106,10 +131,23 @@ def test_a_loaded_reward_function_has_the_users_own_as_its_first_argument(tmp_pa
     assert inspect.iscoroutinefunction(loaded) is (kind == "async def")
 
 
+def test_the_rows_of_a_prompt_s_log_probabilities_begin_with_its_second_token() -> None:
+    # Read as text: on a CPU the module loads in a worker of veRL's only.
+    (folder,) = map(Path, importlib.import_module("verl.workers.rollout").__path__)
+    text = (folder / "vllm_rollout" / "utils.py").read_text()
+    for line in (
+        "for logprobs_dict in output.prompt_logprobs[1:]:",
+        "prompt_logprobs_ls.append([logprob])",
+        "prompt_logprobs_ls.append([0.0] * max(num_prompt_logprobs, 1))",
+    ):
+        assert line in text, f"veRL changed: madrl.trainer.hinted_loop reads what {line!r} wrote"
+
+
 def test_agent_loop_outputs_have_the_fields_we_read_and_write() -> None:
-    assert {"prompt_ids", "response_ids", "response_mask", "reward_score", "extra_fields", "metrics"} <= set(
-        AgentLoopOutput.model_fields
-    )
+    assert {
+        "prompt_ids", "response_ids", "response_mask", "response_logprobs", "multi_modal_data", "reward_score",
+        "extra_fields", "metrics",
+    } <= set(AgentLoopOutput.model_fields)  # fmt: skip
     assert "compute_score" in AgentLoopMetrics.model_fields
 
 
