@@ -1,0 +1,213 @@
+"""The runs behind docs/which_reward.md: real veRL trainings of the miniatures, one after the other, on two CPU cores.
+
+    python docs/which_reward/study.py list         which runs there are, and which of them are done
+    python docs/which_reward/study.py run [WORD]   the runs that are not done (whose names contain WORD); after a kill,
+                                                   the same command goes on, in the middle of a run
+    python docs/which_reward/study.py table        what the runs came to, as the tables of the page
+
+A run's folder is made in $OUT (outputs/which_reward). What is kept of it is runs/NAME.json beside this file: how it was
+called, the SHA-256 of the model that it started from, the holdout's responses by problem, and each step's metrics.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from madrl.evaluation.samples import score_samples
+from madrl.files import write_text
+from madrl.run_folder import RunFolder
+
+HERE = Path(__file__).resolve().parent
+RUNS = HERE / "runs"
+OUT = Path(os.environ.get("OUT") or HERE.parent.parent / "outputs" / "which_reward").absolute()
+
+SKEWED = "{en: 0.6, zh: 0.2, es: 0.1, hi: 0.05, fr: 0.05}"
+WARM_START = OUT / "math_warm_start_tiny_seed42" / "model"
+WITHOUT_FRENCH = OUT / "models" / "math_without_french" / "model"
+METRICS = ("jsd", "jsd_per_prompt", "pass@1", "off_support_rate", "equal_reward_group_rate")
+
+
+class Planned(NamedTuple):
+    """One run: ``madrl run TASK TARGET rkl OVERRIDES`` with these environment variables."""
+
+    name: str
+    task: str
+    target: str
+    variables: dict[str, str]
+    overrides: tuple[str, ...]
+    study: str
+
+    @property
+    def kept(self) -> Path:
+        return RUNS / f"{self.name}.json"
+
+
+def frontier(task: str, steps: int) -> Iterator[Planned]:
+    """The paper's form at four weights, and correctness within the category at three; two seeds."""
+    arms = [("additive", alpha) for alpha in ("0.7", "0.9", "0.55", "0.8")]
+    arms += [("decoupled", alpha) for alpha in ("0.5", "0.3", "0.7")]
+    for seed in ("42", "123"):
+        for form, alpha in arms:
+            variables = {"FORM": form, "ALPHA": alpha, "SEED": seed, "MODEL": model_of(task)}
+            name = f"{task}_peak_{form}{alpha}_{steps}steps_seed{seed}"
+            overrides = (f"trainer.total_training_steps={steps}",)
+            yield Planned(name, task, "peak", variables, overrides, f"{task} frontier, {steps} steps")
+
+
+def calibration() -> Iterator[Planned]:
+    """A target with two categories of 5 %, in groups of 16: the paper's form with and without offsets."""
+    for seed in ("42", "123", "200"):
+        for arm, calibrate in (("plain", "false"), ("calibrated", "true")):
+            variables = {"SEED": seed, "MODEL": model_of("math")}
+            overrides = (f"madrl.reward.calibrate={calibrate}", "trainer.total_training_steps=80")
+            yield Planned(f"math_skewed_{arm}_seed{seed}", "math", SKEWED, variables, overrides, "math, skewed target")
+
+
+def hints() -> Iterator[Planned]:
+    """From a model that never answers in French unless it is asked to, towards the uniform target."""
+    for seed in ("42", "123", "200"):
+        for arm, override in (("plain", "madrl.launch_check=warn"), ("hints", "madrl.hints=2")):
+            variables = {"SEED": seed, "MODEL": str(WITHOUT_FRENCH)}
+            overrides = (override, "trainer.total_training_steps=80")
+            name = f"math_without_french_{arm}_seed{seed}"
+            yield Planned(name, "math", "uniform", variables, overrides, "math, one language missing")
+
+
+def model_of(task: str) -> str:
+    """The model that the task's runs start from; empty for the miniature of the tiny profile."""
+    return str(WARM_START) if task == "math" else ""
+
+
+def plan() -> list[Planned]:
+    return [
+        *(run for run in calibration() if "seed42" in run.name),
+        *(run for run in hints() if "seed42" in run.name),
+        *frontier("gsm8k", 40),
+        *calibration(),
+        *hints(),
+        *frontier("math", 40),
+        *frontier("gsm8k", 80),
+        *frontier("math", 80),
+    ]
+
+
+def run(words: list[str]) -> None:
+    for planned in plan_by_name(words):
+        if not planned.kept.exists():
+            train(planned)
+            lines = (f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in kept_of(planned).items())
+            write_text(planned.kept, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def plan_by_name(words: list[str]) -> list[Planned]:
+    return list({p.name: p for p in plan() if all(word in p.name for word in words)}.values())
+
+
+def train(planned: Planned) -> None:
+    environment = os.environ | {"PROFILE": "tiny", "OUT": str(OUT), "NAME": planned.name} | planned.variables
+    make_model(planned)
+    words = [planned.task, planned.target, "rkl", *planned.overrides]
+    print(f"=== {planned.name}", flush=True)
+    subprocess.run([sys.executable, "-m", "madrl.cli", "run", *words], env=environment, check=True)
+
+
+def make_model(planned: Planned) -> None:
+    """The model that the run starts from, when it is not there."""
+    environment = {**os.environ, "PROFILE": "tiny", "OUT": str(OUT)}
+    madrl = [sys.executable, "-m", "madrl.cli"]
+    model = Path(planned.variables["MODEL"])
+    if model == WARM_START and not model.exists():
+        subprocess.run([*madrl, "run", "math", "warm_start"], env=environment, check=True)
+    if model == WITHOUT_FRENCH and not model.exists():
+        data = OUT / "data" / "math_miniature"
+        prepare = [sys.executable, "-m", "data_prep.miniature", "--task", "math", "--local_save_dir", str(data)]
+        subprocess.run(prepare, check=True)
+        # Asked by name it answers in any of the five languages; otherwise in these shares.
+        skew = ["--base", "--skew", "45,25,15,15,0"]
+        build = [*madrl, "miniature", "--task", "math", "--data", str(data), *skew, "-o", str(model.parent)]
+        subprocess.run(build, check=True)
+
+
+def kept_of(planned: Planned) -> dict[str, Any]:
+    folder = RunFolder(OUT / planned.name)
+    model = Path(str(folder.resolved_config().paths.model))
+    (step,) = folder.dump_steps(folder.holdout)
+    problems = defaultdict(list)
+    for line in (folder.holdout / f"{step}.jsonl").read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        verdict = {1.0: "+", 0.0: "-", None: "?"}[record["correct"]]
+        problems[record["group"]].append((record["category"] or "~") + verdict)
+    settings = folder.settings()
+    names = [*METRICS, *(f"share/{name}" for name in settings.categories)]
+    history = folder.history()
+    return {
+        "name": planned.name,
+        "study": planned.study,
+        "called": ["madrl", "run", planned.task, planned.target, "rkl", *planned.overrides],
+        "variables": {"PROFILE": "tiny", **planned.variables, "MODEL": model.parent.name},
+        "model_sha256": hashlib.sha256((model / "model.safetensors").read_bytes()).hexdigest(),
+        "categories": list(settings.categories),
+        "target": settings.target.tolist(),
+        "epsilon": settings.reward.epsilon,
+        "holdout": [" ".join(responses) for responses in problems.values()],
+        "steps": {
+            name: [round(values.get(f"mad/{name}", float("nan")), 4) for values in history.values()] for name in names
+        },
+    }
+
+
+def scores(kept: dict[str, Any]) -> dict[str, Any]:
+    """The holdout's numbers, as ``madrl evaluate`` computes them."""
+    samples = [
+        {
+            "group": str(problem),
+            "session": session,
+            "turn": 0,
+            "category": None if text[:-1] == "~" else text[:-1],
+            "correct": {"+": 1.0, "-": 0.0, "?": None}[text[-1]],
+        }
+        for problem, responses in enumerate(kept["holdout"])
+        for session, text in enumerate(responses.split())
+    ]
+    return score_samples(samples, kept["categories"], np.array(kept["target"]), kept["epsilon"])
+
+
+def table(planned: list[Planned]) -> Iterator[str]:
+    """The kept runs as Markdown tables, one for each study."""
+    for study in dict.fromkeys(run.study for run in planned):
+        kept = [json.loads(run.kept.read_text(encoding="utf-8")) for run in planned if run.study == study]
+        names = kept[0]["categories"]
+        yield f"\n{study}\n"
+        yield f"| run | JSD | pass@1 | at the target mix | off-support | {' | '.join(names)} |"
+        yield "|---" * (5 + len(names)) + "|"
+        for run in kept:
+            found = scores(run)
+            low, high = found["jsd_interval"]
+            shares = [f"{found['by_category'][name]['share']:.3f}" for name in names]
+            accuracy = [found["pass@1"], found["accuracy_at_target"], found["off_support"]]
+            rates = ["—" if value is None else f"{value:.3f}" for value in accuracy]
+            jsd = f"{found['jsd']:.4f} ({low:.4f} to {high:.4f})"
+            yield f"| {' | '.join([run['name'], jsd, *rates, *shares])} |"
+
+
+def main() -> None:
+    verb, words = (sys.argv[1:2] or ["list"])[0], sys.argv[2:]
+    if verb == "run":
+        run(words)
+    elif verb == "list":
+        for planned in plan_by_name(words):
+            print("done" if planned.kept.exists() else "    ", planned.name)
+    elif verb == "table":
+        print("\n".join(table([planned for planned in plan_by_name(words) if planned.kept.exists()])))
+
+
+if __name__ == "__main__":
+    main()
