@@ -293,7 +293,7 @@ def advice_of(alarm: str, reward: RewardConfig, group_size: int, max_ungraded_ra
         "starved_categories": (
             "A category that no response of a group is in earns nothing there, so it may never come back. If it "
             "does not rise by itself, start a new run from a warm start in which every wanted category is sampled "
-            f"(paths.model), {larger_group}, or {weight}."
+            f"(paths.model), {larger_group}, with madrl.hints=2, which asks for it by name, or {weight}."
         ),
         "collapsed_groups": (
             "The distributional reward is constant in such a group and teaches nothing, and the pooled shares can "
