@@ -85,8 +85,11 @@ def accuracy_change(before: Verdicts, after: Verdicts) -> AccuracyChange:
     sum is the change of pass@1.
 
     A category that has graded responses on one side only has that side's accuracy on both, so that it is in the mix
-    alone; one that has none on either side is in neither part. One that is nearly gone on a side counts as any other,
-    by half of what it has on the other side: its few responses make both parts, and not their sum, uncertain.
+    alone; one that has none on either side is in neither part. One that is nearly gone on a side still counts by half
+    of its share on the other: its few responses there make both parts uncertain, though not their sum. Measured, 60
+    problems of 8 responses or 200 of 4, a category with half of the responses before and 0.3 to 1 % after: a standard
+    deviation of 0.06 to 0.10 in each part, and 85 to 92 % coverage of its bootstrap interval (where no category is
+    nearly gone: 0.03, and 91 to 96 %). Accuracy at the target mix before and after has no such category in it.
 
     Args:
         before, after: pooled over problems, shape (..., K + 1).

@@ -67,7 +67,18 @@ def ratio_interval(numerator: Array, denominator: Array) -> Interval | None:
 def mixed_ratio_interval(weights: Array, numerators: Array, denominators: Array) -> Interval | None:
     """Percentile interval of sum_c w_c n_c / d_c, a mean of ratios with fixed weights: accuracy at the target mix.
 
-    COVERAGE
+    It needs responses in every category with a weight. Measured coverage, 300 simulated evaluations in each of 27 cells
+    for each size (three targets over five categories with accuracies 0.3 to 0.9; 5 % of the policy's responses or more
+    in each wanted category, or 1 % in some; the problems' mixes as in ``jsd_interval``):
+
+        problems x responses   5 % or more in each   1 % in some
+        200 x 4                93 to 97 %            67 to 94 %
+        60 x 16                89 to 97 %            29 to 95 %
+        60 x 4                 88 to 95 %            37 to 86 %
+        16 x 4                 46 to 93 %            down to 0 %
+
+    It is lowest where each problem has one category. As a rule, distrust it where a category with a weight has fewer
+    than thirty responses, or where few problems have any in it: then it is too narrow.
 
     Resamples that lack a category with a weight are left out; None when all are, or there are none.
 

@@ -6,18 +6,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.evaluation.dumps import DONE, evaluate_file
+from madrl.evaluation.accuracy import AccuracyChange
+from madrl.evaluation.dumps import DONE, Evaluation, evaluate_file
 from madrl.report.csv_files import rows_csv, runs_csv
 from madrl.report.differences import differing_settings
 from madrl.report.drawing import draw
+from madrl.report.evaluation_tables import at_target_cell
 from madrl.report.folder import PAGE, report_folder
+from madrl.report.frontier import frontier_plots
 from madrl.report.page import page, plot_section, text
 from madrl.report.panels import Plot
 from madrl.report.paper import COMPARISON, comparison_table
 from madrl.report.rows import Study, TableRow, baseline_row, compared_rows
 from madrl.report.study import COLLAPSED_SHARE, ScoredRun, dataset_label, load_runs, run_roots
 from madrl.report.study_plots import study_plots
-from madrl.report.table import MISSING_CELL, Section, Shown, Table, latex, markdown, table_html
+from madrl.report.table import MISSING_CELL, Section, Shown, Table, latex, markdown, measured, table_html
 from madrl.report.tables import missing_runs, study_tables
 
 MINIATURE = (
@@ -106,7 +109,7 @@ def report_study(
         tables = study_tables(study)
         if beside_paper:
             tables.append(comparison_table(study))
-        plots = study_plots(study)
+        plots = [*study_plots(study), *frontier_plots(study)]
         figures = [f"{plot.name}.{form}" for plot in plots for form in ("png", "pdf")]
         for plot in plots:
             draw(plot.panels, plot.columns, {form: unfinished / f"{plot.name}.{form}" for form in ("png", "pdf")})
@@ -174,21 +177,42 @@ def _runs_html(runs: Sequence[ScoredRun]) -> str:
     """Every run that was read, and how it ended."""
     rows = []
     for run in runs:
-        jsd, accuracy = (run.final[name] if run.final else None for name in ("jsd", "pass@1"))
         least = run.least_wanted_share
         lost = least is not None and least < COLLAPSED_SHARE
+        change = run.pass_at_1_change or {}
         rows.append(
             [
                 Shown(str(run.key)),
                 Shown(run.state if not run.reason else f"{run.state}: {run.reason}"),
-                MISSING_CELL if jsd is None else Shown(f"{jsd:.4f}"),
-                MISSING_CELL if accuracy is None else Shown(f"{accuracy:.3f}"),
+                *_final_cells(run.final),
+                *(
+                    measured(change.get(part), "+z.3f", change.get(f"{part}_interval"))
+                    for part in AccuracyChange._fields
+                ),
                 Shown("" if least is None else f"{least:.3f}", "collapsed" if lost else ""),
                 Shown(run.folder.root.name),
             ]
         )
-    lost_runs = sum(bool(row[4].detail) for row in rows)
+    lost_runs = sum(bool(row[-2].detail) for row in rows)
     collapsed = f"; {lost_runs} lost a wanted category (below {COLLAPSED_SHARE:.0%})" if lost_runs else ""
-    columns = ["run", "state", "JSD", "pass@1", "least wanted share", "folder"]
-    table = Table("runs", "Runs", "", [], columns, [Section("", rows)])
+    columns = [
+        "run", "state", "JSD", "pass@1", "at the target mix", "off-support", "change", "of the mix",
+        "within categories", "least wanted share", "folder",
+    ]  # fmt: skip
+    caption = "Intervals: 95 %, problems resampled. Change: of pass@1, from the first to the last validation."
+    table = Table("runs", "Runs", caption, [], columns, [Section("", rows)])
     return f"<details><summary>all {len(runs)}, with their folders{collapsed}</summary>{table_html(table)}</details>"
+
+
+def _final_cells(final: Evaluation | None) -> list[Shown]:
+    """JSD, pass@1, accuracy at the target mix and off-support rate of a run's final evaluation."""
+    if final is None:
+        return [MISSING_CELL] * 4
+    return [
+        measured(final["jsd"], ".4f", final["jsd_interval"]),
+        measured(final["pass@1"], ".3f", final["pass@1_interval"]),
+        at_target_cell(
+            final["accuracy_at_target"], final["accuracy_at_target_interval"], final["accuracy_at_target_lacks"]
+        ),
+        measured(final["off_support"], ".1%", final["off_support_interval"]),
+    ]

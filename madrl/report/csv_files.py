@@ -21,7 +21,7 @@ def rows_csv(compared: Sequence[Sequence[TableRow]]) -> str:
 
 def runs_csv(runs: Sequence[ScoredRun]) -> str:
     """One line a run, also those that are not done."""
-    own = ("state", "reason", "profile", "steps", "group_size", "train_jsd", "least_wanted_share")
+    own = ("state", "reason", "profile", "steps", "group_size", "train_jsd", "least_wanted_share", "pass_at_1_change")
     return _csv(
         {**vars(run.key), **{name: getattr(run, name) for name in own}, "folder": run.folder.root, **(run.final or {})}
         for run in runs

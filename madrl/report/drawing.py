@@ -10,7 +10,12 @@ from madrl.report.panels import Level, Panel, Series
 DPI = 110
 
 PALE = 0.4
-"""Opacity of bars that have runs missing behind them."""
+"""Opacity of bars that have runs missing behind them, and of dots that others are better than."""
+
+MARKERS = {"circle": "o", "square": "s", "diamond": "D"}
+
+LEGEND_COLUMNS = 8
+"""How many names stand side by side above a figure."""
 
 NOTE: dict[str, Any] = {"loc": "right", "fontsize": 8, "color": "0.35"}
 """What is missing, at the other end of a panel's title."""
@@ -26,10 +31,11 @@ def draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], title
     import matplotlib.pyplot as plt
 
     rows = math.ceil(len(panels) / columns)
+    height = 4.2 if title else 3.6 if any(series.kind == "dots" for series in panels[0].series) else 2.7
     figure, grid = plt.subplots(
         rows,
         columns,
-        figsize=(columns * (5.5 if columns < 3 else 4.4 if title else 3.3), rows * (4.2 if title else 2.7) + 0.4),
+        figsize=(columns * (5.5 if columns < 3 else 4.4 if title else 3.3), rows * height + 0.4),
         squeeze=False,
         layout="constrained",
         sharey="row" if any(panel.categories for panel in panels) and not title else False,
@@ -55,7 +61,14 @@ def draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], title
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     else:
-        figure.legend(shared.values(), shared, loc="outside upper center", ncols=len(shared), frameon=False, fontsize=9)
+        figure.legend(
+            shared.values(),
+            shared,
+            loc="outside upper center",
+            ncols=min(len(shared), LEGEND_COLUMNS),
+            frameon=False,
+            fontsize=9,
+        )
     for form, path in paths.items():
         # Without a date, the same runs give the same bytes.
         figure.savefig(path, format=form, dpi=DPI, metadata={"CreationDate": None} if form == "pdf" else {})
@@ -63,12 +76,19 @@ def draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], title
 
 
 def _legend_handles(axes: Any, panel: Panel) -> dict[str, Any]:
-    """One for each name, bars in full colour: what is pale in one panel is not in another."""
+    """One for each name, bars and dots in full colour: what is pale in one panel is not in another."""
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles = {name: handle for handle, name in reversed(list(zip(*axes.get_legend_handles_labels(), strict=True)))}
-    bars = {series.name: Patch(color=series.color) for series in panel.series if series.kind == "bars"}
-    return bars | {name: handles[name] for name in reversed(handles) if name not in bars}
+    full = {
+        series.name: Patch(color=series.color)
+        if series.kind == "bars"
+        else Line2D([], [], marker=MARKERS[series.symbol], color=series.color, linestyle="none")
+        for series in panel.series
+        if series.kind in ("bars", "dots")
+    }
+    return full | {name: handles[name] for name in reversed(handles) if name not in full}
 
 
 def _draw_panel(axes: Any, panel: Panel) -> None:
@@ -78,7 +98,8 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     for series in panel.series:
         offset = (bars.index(series) - (len(bars) - 1) / 2) * width if series in bars else 0.0
         x = [places[at] + offset if isinstance(at, str) else at for at in series.x]
-        {"line": _draw_line, "points": _draw_points, "bars": _draw_bars}[series.kind](axes, series, x, width * 0.9)
+        draw_series = {"line": _draw_line, "points": _draw_points, "bars": _draw_bars, "dots": _draw_dots}[series.kind]
+        draw_series(axes, series, x, width * 0.9)
     for level in panel.levels:
         _draw_level(axes, level)
     if places:
@@ -88,9 +109,11 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     axes.tick_params(labelsize=8.5, labelleft=True)
     axes.spines[["top", "right"]].set_visible(False)
     if panel.log:
-        _log_scale(axes, panel)
-    else:
+        _log_scale(axes, "y", [value for series in panel.series for value in (*series.y, *series.high)], panel.levels)
+    elif panel.from_zero:
         axes.set_ylim(0.0, panel.top)
+    if panel.log_x:
+        _log_scale(axes, "x", [x for series in panel.series for x in (*series.x, *series.x_high)], panel.levels)
 
 
 def _draw_line(axes: Any, series: Series, x: Sequence[float], width: float) -> None:
@@ -128,6 +151,19 @@ def _draw_bars(axes: Any, series: Series, x: Sequence[float], width: float) -> N
         axes.plot([], [], "o", color="0.4", markersize=4, linestyle="none", label=series.dots)
 
 
+def _draw_dots(axes: Any, series: Series, x: Sequence[float], width: float) -> None:
+    alpha, thin = PALE if series.weak else 1.0, {"color": series.color, "linewidth": 0.8, "zorder": 1.5}
+    if series.low:
+        axes.vlines(x, _numbers(series.low), _numbers(series.high), alpha=alpha / 2, **thin)
+    if series.x_low:
+        axes.hlines(series.y, _numbers(series.x_low), _numbers(series.x_high), alpha=alpha / 2, **thin)
+    style = {"color": series.color, "markersize": 6, "markeredgecolor": "white", "alpha": alpha, "clip_on": False}
+    above = 2.5 if series.weak else 3
+    axes.plot(x, _numbers(series.y), MARKERS[series.symbol], label=series.name, zorder=above, **style)
+    for at, value, name in zip(x, series.y, series.labels, strict=True):
+        axes.annotate(name, (at, value), xytext=(5, 4), textcoords="offset points", fontsize=7, color="0.25")
+
+
 def _draw_whiskers(axes: Any, series: Series, x: Sequence[float]) -> None:
     if series.low:
         axes.vlines(x, _numbers(series.low), _numbers(series.high), color="black", linewidth=1.0, zorder=2.5)
@@ -137,34 +173,40 @@ def _draw_level(axes: Any, level: Level) -> None:
     ends = None if level.place is None else [level.place - 0.45, level.place + 0.45]
     dashes = {"color": level.color, "linewidth": 1.6, "linestyle": (0, (3, 1.5)), "label": level.name}
     band = {"color": level.color, "alpha": 0.28, "linewidth": 0, "zorder": 0}
+    text = {"fontsize": 7.5, "color": "0.35", "va": "bottom"}
     if level.low == level.high:
         axes.plot(ends, [level.low] * 2, **dashes) if ends else axes.axhline(level.low, **dashes)
     elif ends:
         axes.fill_between(ends, level.low, level.high, label=level.name, **band)
+    elif level.axis == "x":
+        axes.axvspan(level.low, level.high, **band)
+        turned = {"transform": axes.get_xaxis_transform(), "ha": "left", "rotation": 90, "zorder": 0.5}
+        axes.text(level.low, 0.02, level.name, **text, **turned)
     else:
         axes.axhspan(level.low, level.high, **band)
-        where = {"transform": axes.get_yaxis_transform(), "ha": "left", "va": "bottom"}
-        axes.text(0.02, level.low, level.name, fontsize=7.5, color="0.35", **where)
+        axes.text(0.02, level.low, level.name, **text, transform=axes.get_yaxis_transform(), ha="left")
 
 
-def _log_scale(axes: Any, panel: Panel) -> None:
+def _log_scale(axes: Any, name: str, values: Sequence[float | str | None], levels: Sequence[Level]) -> None:
+    """Make the axis ``name``, x or y, logarithmic, with room for the values and its levels."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
-    heights = [value for series in panel.series for value in (*series.y, *series.high)]
-    heights += [end for level in panel.levels for end in (level.low, level.high)]
-    drawn = [value for value in heights if value is not None and math.isfinite(value) and value > 0]
+    axis, set_scale, set_limits = (getattr(axes, of) for of in (f"{name}axis", f"set_{name}scale", f"set_{name}lim"))
+    numbers = [value for value in values if isinstance(value, int | float)]
+    numbers += [end for level in levels if level.axis == name for end in (level.low, level.high)]
+    drawn = [value for value in numbers if math.isfinite(value) and value > 0]
     low, high = min(drawn, default=0.02) / 1.5, max(drawn, default=0.7) * 1.5
-    if 0 in heights:  # which has no place on a log scale: a short linear part leads to it
+    if 0 in numbers:  # which has no place on a log scale: a short linear part leads to it
         ticks = [digit * 10.0**power for power in range(-9, 1) for digit in (1, 2, 5)]
-        axes.set_yscale("symlog", linthresh=low, linscale=0.2)
-        axes.set_ylim(0.0, high)
-        axes.yaxis.set_major_locator(FixedLocator([0.0, *(tick for tick in ticks if low <= tick <= high)]))
+        set_scale("symlog", linthresh=low, linscale=0.2)
+        set_limits(0.0, high)
+        axis.set_major_locator(FixedLocator([0.0, *(tick for tick in ticks if low <= tick <= high)]))
     else:
-        axes.set_yscale("log")
-        axes.set_ylim(low, high)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+        set_scale("log")
+        set_limits(low, high)
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _numbers(values: Sequence[float | None]) -> list[float]:

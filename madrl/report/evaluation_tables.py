@@ -9,9 +9,10 @@ from itertools import chain, repeat
 from typing import Any
 
 from madrl.divergence import DIVERGENCES
+from madrl.evaluation.accuracy import AccuracyChange
 from madrl.evaluation.dumps import Evaluation
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.table import NOTHING, Section, Shown, Table, formatted, interval_text, measured, signed
+from madrl.report.table import NOTHING, Section, Shown, Table, formatted, interval_text, measured
 
 
 def evaluation_tables(found: Sequence[Evaluation], target: Mapping[str, float], epsilon: float) -> list[Table]:
@@ -100,7 +101,7 @@ AT_TARGET = (
 
 CHANGE = (
     "is the sum of what comes from the mix (off-support is a category of its own) and of what comes from accuracy "
-    "within the categories."
+    "within the categories; where a category is nearly gone before or after, the two parts are uncertain."
 )
 
 
@@ -129,8 +130,8 @@ def _change_cells(change: Mapping[str, Any] | None) -> list[Shown]:
     if change is None:
         return [Shown(NOTHING)] * 3
     return [
-        Shown(signed(change[part], ".3f"), interval_text(change[f"{part}_interval"], "+.2f").replace("-", "−"))
-        for part in ("total", "mix", "within")
+        Shown(formatted(change[part], "+z.3f"), interval_text(change[f"{part}_interval"], "+z.2f"))
+        for part in AccuracyChange._fields
     ]
 
 

@@ -23,7 +23,7 @@ def _choice(panel: Panel) -> dict[str, Any]:
         seen = {trace["name"] for trace in traces if trace.get("showlegend", True)}
         traces += [
             {"showlegend": series.name not in seen, "legendgroup": series.name} | trace
-            for trace in {"line": _line, "points": _points, "bars": _bars}[series.kind](series)
+            for trace in {"line": _line, "points": _points, "bars": _bars, "dots": _dots}[series.kind](series)
         ]
     shapes = [_shape(level) for level in panel.levels]
     # A dashed line at one category is a shape, which has no entry in the legend: an empty trace has it.
@@ -75,6 +75,16 @@ def _bars(series: Series) -> list[dict[str, Any]]:
     return [bars, few]
 
 
+def _dots(series: Series) -> list[dict[str, Any]]:
+    pale = PALE if series.weak else 1.0
+    line = {"color": "#fff", "width": 1}
+    marker = {"symbol": series.symbol, "size": 9, "color": series.color, "opacity": pale, "line": line}
+    whiskers: dict[str, Any] = {"color": series.color + ("30" if series.weak else "70"), "thickness": 1, "width": 0}
+    across = {name: bars | whiskers for name, bars in _whiskers(series).items()}
+    said = {"hovertemplate": f"JSD %{{x:.4f}}, %{{y:.3f}}<br>%{{customdata}}<extra>{series.name}</extra>"}
+    return [_trace(series, "scatter") | {"mode": "markers", "marker": marker, "cliponaxis": False} | across | said]
+
+
 def _trace(series: Series, kind: str) -> dict[str, Any]:
     return {
         "type": kind,
@@ -87,43 +97,53 @@ def _trace(series: Series, kind: str) -> dict[str, Any]:
 
 
 def _whiskers(series: Series) -> dict[str, Any]:
-    if not series.low:
-        return {}
+    """The error bars along y, and along x where it has an interval too."""
 
     def reach(highs: Sequence[float | None], lows: Sequence[float | None]) -> list[float]:
         # The interval of the pooled JSD is centred below the value, which may lie above it.
         return [0.0 if h is None or lo is None else max(0.0, h - lo) for h, lo in zip(highs, lows, strict=True)]
 
-    above, below = reach(series.high, series.y), reach(series.y, series.low)
-    style = {"color": "#222", "thickness": 1.2, "width": 2}
-    return {"error_y": {"type": "data", "symmetric": False, "array": above, "arrayminus": below} | style}
+    style = {"color": "#222", "thickness": 1.2, "width": 2, "type": "data", "symmetric": False}
+    x = [at if isinstance(at, int | float) else None for at in series.x]
+    ends = {"error_y": (series.y, series.low, series.high), "error_x": (x, series.x_low, series.x_high)}
+    return {
+        name: style | {"array": reach(high, values), "arrayminus": reach(values, low)}
+        for name, (values, low, high) in ends.items()
+        if low
+    }
 
 
 def _shape(level: Level) -> dict[str, Any]:
-    across = {"x0": 0, "x1": 1, "xref": "paper"}
+    along = {"y0": level.low, "y1": level.high}
+    across: dict[str, Any] = {"x0": 0, "x1": 1, "xref": "paper"}
+    position: dict[str, Any] = {"textposition": "middle left"}
+    if level.axis == "x":
+        along = {"x0": level.low, "x1": level.high}
+        across = {"y0": 0, "y1": 1, "yref": "paper"}
+        position = {"textposition": "middle center", "textangle": -90}
     if level.place is not None:
         across = {"x0": level.place - 0.45, "x1": level.place + 0.45}
     if level.low == level.high:
         line = {"color": level.color, "width": 2, "dash": "dash"}
-        return {"type": "line", **across, "y0": level.low, "y1": level.high, "line": line}
+        return {"type": "line", **across, **along, "line": line}
     return {
-        "type": "rect", **across, "y0": level.low, "y1": level.high,
-        "fillcolor": level.color + "38", "line": {"width": 0}, "layer": "below",
-        "label": {"text": level.name, "textposition": "middle left", "font": {"size": 11, "color": "#555"}},
+        "type": "rect", **across, **along, "fillcolor": level.color + "38", "line": {"width": 0}, "layer": "below",
+        "label": {"text": level.name, "font": {"size": 11, "color": "#555"}, **position},
     }  # fmt: skip
 
 
 def _layout(panel: Panel) -> dict[str, Any]:
     y: dict[str, Any] = {"title": {"text": panel.y}, "gridcolor": "#e8e8e8", "zerolinecolor": "#bbb"}
-    y |= {"range": [0, panel.top]} if panel.top else {"rangemode": "tozero"}
-    y |= {"type": "log", "dtick": "D2", "tickformat": "~g"} if panel.log else {}
+    y |= {"range": [0, panel.top]} if panel.top else {"rangemode": "tozero" if panel.from_zero else "normal"}
+    log = {"type": "log", "dtick": "D2", "tickformat": "~g"}
+    y |= log if panel.log else {}
     note = {
         "text": panel.note, "xref": "paper", "yref": "paper", "x": 1, "y": 0.99, "xanchor": "right", "yanchor": "top",
         "showarrow": False, "font": {"size": 12, "color": "#666"}, "bgcolor": "#ffffffcc",
     }  # fmt: skip
     return {
         "yaxis": y,
-        "xaxis": {"title": {"text": panel.x}, "gridcolor": "#f1f1f1", "zeroline": False},
+        "xaxis": {"title": {"text": panel.x}, "gridcolor": "#f1f1f1", "zeroline": False} | (log if panel.log_x else {}),
         # Above: room for two lines of legend below the buttons, which is what a narrow screen needs.
         "margin": {"l": 64, "r": 16, "t": 86, "b": 44 if panel.x else 30},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},

@@ -13,32 +13,43 @@ COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0
 GREY = "#b5b5b5"
 
 
+Symbol = Literal["circle", "square", "diamond"]
+
+
 @dataclass(frozen=True)
 class Series:
     """The values that share one name and colour."""
 
     name: str
-    kind: Literal["line", "points", "bars"]
+    kind: Literal["line", "points", "bars", "dots"]
+    """Dots are places in a plane: numbers that were measured on both axes."""
     x: Sequence[float | str]
-    """Steps, or the names of categories."""
+    """Steps, the names of categories, or the numbers of dots."""
     y: Sequence[float | None]
     """None is a gap; inf is above everything."""
     color: str
     low: Sequence[float | None] = ()
-    """With ``high``: the band of a line, the whiskers of points and bars."""
+    """With ``high``: the band of a line, the whiskers of points, bars and dots."""
     high: Sequence[float | None] = ()
     notes: Sequence[str] = ()
     """What is said of each value: on a page when it is pointed at, in a file beside points."""
     weak: bool = False
-    """Runs are missing behind it: a dotted line, pale bars."""
+    """Runs are missing behind it: a dotted line, pale bars. Or others are better: pale dots."""
     markers: bool = False
     """A line with a dot at each value."""
     dots: str = ""
     """What a dot on the axis in place of a bar that is None means; without it such a bar is a gap."""
+    x_low: Sequence[float | None] = ()
+    """With ``x_high``: the whiskers of dots along x."""
+    x_high: Sequence[float | None] = ()
+    symbol: Symbol = "circle"
+    """The form of dots."""
+    labels: Sequence[str] = ()
+    """What stands beside each dot in a file."""
 
 
 class Level(NamedTuple):
-    """A height that values are read against: a band from ``low`` to ``high``, or a dashed line where they are equal."""
+    """What values are read against: a band from ``low`` to ``high``, or a dashed line where they are equal."""
 
     name: str
     low: float
@@ -46,6 +57,8 @@ class Level(NamedTuple):
     color: str = "#777777"
     place: int | None = None
     """The category that it stands at, counted from 0; None for the whole width."""
+    axis: Literal["x", "y"] = "y"
+    """The axis that it is a height on; a band on x goes from the bottom to the top."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,9 @@ class Panel:
     note: str = ""
     """What is missing; it stands in a corner."""
     log: bool = False
+    log_x: bool = False
+    from_zero: bool = True
+    """Whether an axis of y that is not logarithmic starts at 0; or where the values do."""
     top: float | None = None
     """Where the axis ends; None: where the values do."""
 

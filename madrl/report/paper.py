@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from madrl.report.rows import NO_NUMBER, SYNTHETIC, FloorAt, Number, Range, Study, TableRow, compared_rows
 from madrl.report.study import dataset_label
-from madrl.report.table import MISSING_CELL, NOTHING, Section, Shown, Table, signed
+from madrl.report.table import MISSING_CELL, NOTHING, Section, Shown, Table, formatted
 from madrl.report.tables import number_cell, panel_label, row_label, runs_cell
 
 SOURCE = files("madrl.report") / "paper" / "mad_rl.csv"
@@ -165,7 +165,7 @@ def _ours(one: Compared) -> list[Shown]:
         return [MISSING_CELL, *[Shown(NOTHING)] * 3]
     form, difference = _form(one.published.metric), NOTHING
     if one.comparable and one.ours.value is not None:
-        difference = signed(one.ours.value - one.published.value, form)
+        difference = formatted(one.ours.value - one.published.value, f"+{form}")
     return [number_cell(one.row, one.ours, form), Shown(difference), Shown(one.verdict), runs_cell(one.row)]
 
 

@@ -10,7 +10,7 @@ table compares an incomplete row with another, and every one marks it.
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.divergence import DIVERGENCES
+from madrl.evaluation.accuracy import AccuracyChange
 from madrl.evaluation.dumps import DONE, Evaluation, RunKey
 from madrl.evaluation.metrics import jsd_floor, jsd_per_prompt_floor
 from madrl.evaluation.samples import MIN_COMPLETIONS
@@ -135,6 +136,10 @@ class TableRow:
     off_support: Number
     ungraded: Number
     pass_at_1: Number
+    accuracy_at_target: Number
+    """Accuracy at the target mix (``accuracy.accuracy_at_target``)."""
+    accuracy_at_target_lacks: tuple[str, ...]
+    """The wanted categories without a graded response in one of the runs: then it does not exist."""
     shares: dict[str, Number]
     accuracy: dict[str, Pooled]
     train_jsd: Number = NO_NUMBER
@@ -142,6 +147,11 @@ class TableRow:
     train_n: Range | None = None
     train_floor: FloorAt | None = None
     """The floor of ``train_jsd`` at the group size."""
+    pass_at_1_change: dict[str, Number] = field(
+        default_factory=lambda: dict.fromkeys(AccuracyChange._fields, NO_NUMBER)
+    )
+    """What ``samples.score_change`` finds between the first and the last validation of each run. Means over the runs,
+    whatever the statistic, as medians of the parts would not sum up; a file of responses has none."""
 
     @property
     def complete(self) -> bool:
@@ -273,6 +283,7 @@ def _row(
             "train_jsd": _over([run.train_jsd for run in runs], statistic),
             "train_n": range_of(run.group_size for run in runs),
             "train_floor": _train_floor(runs[0]),
+            "pass_at_1_change": _changes([run.pass_at_1_change for run in runs]),
         }
     return TableRow(
         dataset=dataset,
@@ -312,6 +323,15 @@ def _over(
     return Number(float(statistic.centre(np.array(known))), *spread)
 
 
+def _changes(found: Sequence[Mapping[str, Any] | None]) -> dict[str, Number]:
+    """The means of the changes of pass@1 and of their parts."""
+    none = dict.fromkeys(AccuracyChange._fields)
+    return {
+        part: _over([(of or none)[part] for of in found], MEAN, [(of or {}).get(f"{part}_interval") for of in found])
+        for part in AccuracyChange._fields
+    }
+
+
 def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic: Statistic) -> dict[str, Any]:
     """The statistic of every number over evaluations that share ``settings``; None without an evaluation."""
     names = settings.categories if settings else ()
@@ -337,6 +357,10 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
         "off_support": over(finals, "off_support"),
         "ungraded": over(finals, "ungraded"),
         "pass_at_1": over(finals, "pass@1", "pass@1_interval"),
+        "accuracy_at_target": over(finals, "accuracy_at_target", "accuracy_at_target_interval"),
+        "accuracy_at_target_lacks": tuple(
+            name for name in names if any(name in final["accuracy_at_target_lacks"] for final in finals)
+        ),
         "shares": {name: over(found, "share", "share_interval") for name, found in by_category.items()},
         "accuracy": {
             name: Pooled(sum(one["correct"] for one in found), sum(one["graded"] for one in found))

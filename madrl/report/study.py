@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import DONE, FAILED, UNFINISHED, Evaluation, Run, RunKey, by_split
 from madrl.evaluation.metrics import divergence_values
+from madrl.evaluation.samples import score_change
 from madrl.frequency import category_counts, category_indices
 from madrl.records import Record, groups
 from madrl.tasks import TASKS
@@ -61,6 +63,9 @@ class ScoredRun(Run):
     curve: tuple[Point, ...] = ()
     train_jsd: float | None = None
     """Mean of the last TRAIN_POINTS logged ``mad/jsd_per_prompt``; None with fewer."""
+    pass_at_1_change: dict[str, Any] | None = None
+    """What ``samples.score_change`` finds between the first and the last validation dump. Only a run that is DONE and
+    has two has it."""
 
     @property
     def least_wanted_share(self) -> float | None:
@@ -144,9 +149,19 @@ def _scored(run: Run, held_out: bool) -> ScoredRun:
             )
             return replace(scored, state=UNFINISHED, reason=reason)
         split, samples = _one_split(run.records(folder, steps[-1]), folder.name)
-        return replace(scored, final=run.evaluation(steps[-1], split, samples))
+        final = run.evaluation(steps[-1], split, samples)
+        return replace(scored, final=final, pass_at_1_change=_pass_at_1_change(run))
     except MadrlError as error:
         return ScoredRun(**{**vars(run), "state": FAILED, "reason": str(error)})
+
+
+def _pass_at_1_change(run: Run) -> dict[str, Any] | None:
+    folder = run.folder.validation
+    steps = run.folder.dump_steps(folder)
+    if len(steps) < 2:
+        return None
+    first, last = (_one_split(run.records(folder, step), folder.name)[1] for step in (steps[0], steps[-1]))
+    return score_change(first, last, run.settings.categories)
 
 
 def _one_split(records: Sequence[Record], otherwise: str) -> tuple[str, list[Record]]:

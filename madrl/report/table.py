@@ -52,13 +52,8 @@ class Table(NamedTuple):
 
 
 def formatted(value: float | None, form: str) -> str:
-    """The number as text; NOTHING for None, and the sign for an infinite one."""
-    return NOTHING if value is None else "∞" if math.isinf(value) else format(value, form)
-
-
-def signed(value: float | None, form: str) -> str:
-    """A difference as text, with its sign; NOTHING for None."""
-    return NOTHING if value is None else f"{value:+{form}}".replace("-", "−")
+    """The number as text, with a minus sign that is no hyphen; NOTHING for None, and the sign for an infinite one."""
+    return NOTHING if value is None else "∞" if math.isinf(value) else format(value, form).replace("-", "−")
 
 
 def interval_text(interval: Sequence[float | None] | None, form: str) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.samples import MIN_COMPLETIONS
+from madrl.report.evaluation_tables import AT_TARGET, CHANGE, at_target_cell
 from madrl.report.rows import (
     Comparison,
     FloorAt,
@@ -45,7 +46,7 @@ def study_tables(study: Study) -> list[Table]:
     synthetic = [dataset for dataset in study.datasets if is_synthetic(dataset)]
     tables = []
     if real:
-        tables.append(main_table(study, real))
+        tables += [main_table(study, real), mix_table(study, real)]
         # One additive weight alone: the main table says it all. The gated form is in no other table.
         if any(grid_weights(study, dataset) != study.weights(dataset)[:1] for dataset in real):
             tables.append(grid_table(study, real))
@@ -186,6 +187,40 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
         ["Reward", "JSD per prompt ↓", "JSD per prompt ↓", "JSD pooled ↓", "off-support", "runs"],
         sections,
     )
+
+
+def mix_table(study: Study, datasets: Sequence[str]) -> Table:
+    """pass@1, what it would be at the target mix, and why it changed over training."""
+    return Table(
+        "mix",
+        "Accuracy and the mix",
+        f"Final evaluation: median over the runs of a row with their interquartile range. {AT_TARGET} Change: of "
+        "pass@1, from the first to the last validation of each run, the mean over the runs with their minimum and "
+        f"maximum; it {CHANGE} A single run or file has its 95 % intervals. (Parentheses): runs are missing.",
+        [("", 1), ("final evaluation", 2), ("since the first validation", 3), ("", 1)],
+        ["Model / reward", "pass@1 ↑", "at the target mix ↑", "change", "of the mix", "within categories", "runs"],
+        _sections(
+            study,
+            datasets,
+            lambda row: [
+                number_cell(row, row.pass_at_1, ".3f"),
+                _at_target(row),
+                *(_change(row, change) for change in row.pass_at_1_change.values()),
+                runs_cell(row),
+            ],
+        ),
+    )
+
+
+def _at_target(row: TableRow) -> Shown:
+    if row.accuracy_at_target_lacks:
+        return at_target_cell(None, None, row.accuracy_at_target_lacks)
+    return number_cell(row, row.accuracy_at_target, ".3f")
+
+
+def _change(row: TableRow, change: Number) -> Shown:
+    """NOTHING where the runs are there and a change is not: of a file, or with a single validation."""
+    return Shown(NOTHING) if row.runs and change.value is None else number_cell(row, change, "+z.3f")
 
 
 def accuracy_table(study: Study, datasets: Sequence[str]) -> Table:

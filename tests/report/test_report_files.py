@@ -25,9 +25,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_report_has_its_tables_in_every_format_and_its_figures_twice(written: Path) -> None:
     names = {path.name for path in written.iterdir()}
-    tables = ("main", "grid", "accuracy", "synthetic", "divergences", "paper")
+    tables = ("main", "mix", "grid", "accuracy", "synthetic", "divergences", "paper")
     assert {"index.html", "report.md", "rows.csv", "runs.csv", *(f"{table}.tex" for table in tables)} <= names
-    for figure in ("shares", "accuracy", "divergence"):
+    for figure in ("shares", "accuracy", "divergence", "frontier"):
         assert (written / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
         assert (written / f"{figure}.pdf").read_bytes().startswith(b"%PDF")
 
@@ -51,6 +51,21 @@ def test_the_csv_of_runs_names_every_run_and_its_state(written: Path) -> None:
     assert Counter(line["state"] for line in lines) == {"done": 40, "failed": 1}
     (failed,) = [line for line in lines if line["state"] == "failed"]
     assert (failed["reward"], failed["seed"], failed["jsd"]) == ("l2", "123", "")
+
+
+def test_the_csv_files_have_accuracy_at_the_target_mix_and_the_two_parts_of_the_change(written: Path) -> None:
+    names = ("pass_at_1_change_total", "pass_at_1_change_mix", "pass_at_1_change_within")
+    for file, complete, interval in (("rows.csv", {"runs": "2"}, ""), ("runs.csv", {"state": "done"}, "_interval")):
+        lines = list(csv.DictReader(io.StringIO((written / file).read_text())))
+        line = next(of for of in lines if of["dataset"] == "gsm8k" and complete.items() <= of.items())
+        total, mix, within = (float(line[name]) for name in names)
+        assert total == pytest.approx(mix + within, abs=1e-12)
+        ends = ("", f"{interval}_low", f"{interval}_high")
+        value, low, high = (float(line[f"accuracy_at_target{end}"]) for end in ends)
+        assert low <= value <= high
+    runs = csv.DictReader(io.StringIO((written / "runs.csv").read_text()))
+    expected = [f"{name}_interval_{end}" for name in names for end in ("low", "high")]
+    assert {*expected, "accuracy_at_target_lacks"} <= {*(runs.fieldnames or ())}
 
 
 def test_the_latex_balances_and_has_the_columns_it_declares(written: Path) -> None:

@@ -74,7 +74,7 @@ def pressed(browser: Browser, plot: str) -> str:
 def test_the_page_of_many_runs_draws_switches_and_hides(browser: Browser, study_page: Path) -> None:
     browser.problems.clear()
     browser.open(study_page)
-    browser.wait("document.body.dataset.drawn === '3'")
+    browser.wait("document.body.dataset.drawn === '4'")
     assert pressed(browser, "divergence") == "GSM8K, uniform target / JSD"
     # Buttons: the second target, then the third metric.
     rows = "#plot-divergence"
@@ -93,6 +93,15 @@ def test_the_page_of_many_runs_draws_switches_and_hides(browser: Browser, study_
     browser.click("#plot-shares .barlayer .trace:nth-child(2) .point path")
     browser.wait("document.querySelector('#plot-shares .hoverlayer .hovertext') !== null")
     assert "of 2 runs" in browser.run("document.querySelector('#plot-shares .hoverlayer').textContent")
+    # A dot says which run it is; the frontier has one for each that is done.
+    assert pressed(browser, "frontier") == "GSM8K, uniform target / pass@1"
+    marks = "document.querySelectorAll('#plot-frontier .scatterlayer .points path').length"
+    # Four divergences, gated and additive, two seeds, less the run that failed; and RLVR twice.
+    assert browser.run(marks) == 17
+    browser.run("document.querySelector('#plot-frontier').previousElementSibling.id = 'heights'")
+    browser.click("#heights button:nth-child(2)")
+    assert pressed(browser, "frontier") == "GSM8K, uniform target / off-support rate"
+    assert browser.run(marks) == 17
     assert browser.run("document.querySelectorAll('.notice.alarm li').length") == 2
     assert browser.problems == []
 

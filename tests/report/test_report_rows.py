@@ -16,6 +16,7 @@ from madrl.report.paper import comparison_table
 from madrl.report.rows import (
     MEAN,
     MEDIAN,
+    NO_NUMBER,
     SINGLE,
     Study,
     TableRow,
@@ -30,7 +31,7 @@ from madrl.report.rows import (
 from madrl.report.study import ScoredRun, load_runs, run_roots
 from madrl.report.study_plots import bars_note
 from madrl.report.table import INCOMPLETE, MISSING, TIED
-from madrl.report.tables import grid_table, main_table, missing_runs, study_tables
+from madrl.report.tables import grid_table, main_table, missing_runs, mix_table, study_tables
 
 UNIFORM = np.full(5, 0.2)
 
@@ -99,6 +100,60 @@ def test_accuracy_within_a_category_sums_counts_and_has_a_floor_of_thirty(tmp_pa
     assert row.accuracy["zh"] == (10, 29)
     assert row.accuracy["zh"].accuracy is None
     assert row.accuracy["es"].accuracy == pytest.approx(0.5)
+
+
+def test_accuracy_at_the_target_mix_is_in_every_row_and_says_which_category_it_lacks(tmp_path: Path) -> None:
+    # Uniform: (1/10 + 5/10 + 4/10 + 5/10 + 10/20) / 5 = 0.4; pass@1 is 25/60.
+    run_with(tmp_path, (10, 10, 10, 10, 20), right=(1, 5, 4, 5, 10), seed=1)
+    row = row_of(main_rows(study_of(tmp_path), "gsm8k", "uniform"), "rkl")
+    assert row.accuracy_at_target.value == pytest.approx(0.4)
+    assert row.accuracy_at_target.low is not None
+    run_with(tmp_path, (10, 10, 10, 10, 0), right=(1, 5, 4, 5, 0), seed=2)
+    study = study_of(tmp_path)
+    row = row_of(main_rows(study, "gsm8k", "uniform"), "rkl")
+    assert (row.accuracy_at_target.value, row.accuracy_at_target_lacks) == (None, ("fr",))
+    cells = {line[0].text: line[2] for section in mix_table(study, ["gsm8k"]).sections for line in section.rows}
+    assert cells["rkl"] == ("—", "no graded fr", "")
+    assert cells["fkl"].mark == MISSING
+
+
+def validation(counts: Sequence[int], right: Sequence[int]) -> list[dict[str, Any]]:
+    return [record | {"split": "validation"} for record in holdout(counts, right)]
+
+
+def test_the_change_of_pass_at_1_in_a_row_is_the_mean_over_its_runs_between_first_and_last_validation(
+    tmp_path: Path,
+) -> None:
+    # Seed 1 only moves from en (8 of 10 right) to zh (2 of 10), seed 2 only answers better, seed 3 does not change.
+    afterwards = {1: ((0, 10, 0, 0, 0), (0, 2, 0, 0, 0)), 2: ((10, 0, 0, 0, 0), (9, 0, 0, 0, 0))}
+    before = (10, 0, 0, 0, 0), (8, 0, 0, 0, 0)
+    for seed in (1, 2, 3):
+        root = write_run(Made(problems=2, samples=2, seed=seed), tmp_path)
+        write_jsonl(root / "validation" / "0.jsonl", validation(*before))
+        write_jsonl(root / "validation" / "40.jsonl", validation(*afterwards.get(seed, before)))
+    study = study_of(tmp_path)
+    row = row_of(main_rows(study, "gsm8k", "uniform"), "rkl")
+    # The medians of the parts are 0, and so is that of their sums, which are -0.6, 0.1 and 0.
+    assert row.pass_at_1_change["mix"] == pytest.approx((-0.2, -0.6, 0.0))
+    assert row.pass_at_1_change["within"] == pytest.approx((0.1 / 3, 0.0, 0.1))
+    assert row.pass_at_1_change["total"] == pytest.approx((-0.5 / 3, -0.6, 0.1))
+    assert changes_shown(study) == ["−0.167", "−0.200", "+0.033"]
+
+
+def changes_shown(study: Study) -> list[str]:
+    """The change of pass@1 and its two parts in the table's row of rkl."""
+    lines = [line for section in mix_table(study, ["gsm8k"]).sections for line in section.rows]
+    return next([cell.text for cell in line[3:6]] for line in lines if line[0].text == "rkl")
+
+
+def test_a_run_with_a_single_validation_has_no_change_of_pass_at_1(tmp_path: Path) -> None:
+    root = write_run(Made(problems=2), tmp_path)
+    for step in (0, 10, 20, 30):
+        (root / "validation" / f"{step}.jsonl").unlink()
+    study = study_of(tmp_path)
+    row = row_of(main_rows(study, "gsm8k", "uniform"), "rkl")
+    assert (study.runs[0].pass_at_1_change, row.pass_at_1_change["total"]) == (None, NO_NUMBER)
+    assert changes_shown(study) == ["—"] * 3
 
 
 def test_off_support_responses_count_in_their_rate_and_not_in_the_shares(tmp_path: Path) -> None:
