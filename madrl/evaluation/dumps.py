@@ -19,7 +19,7 @@ from omegaconf.errors import ConfigAttributeError, MissingMandatoryValue
 from madrl.errors import MadrlError
 from madrl.evaluation.samples import score_change, score_samples
 from madrl.records import Record, Source, check_groups, groups, read_graded, stem_of
-from madrl.reward import RewardConfig
+from madrl.reward import UNIFORM_TOLERANCE, RewardConfig
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 from madrl.targets import TARGETS
@@ -41,7 +41,8 @@ class RunKey:
     target: str
     """A name in TARGETS, or the weights of the user's own."""
     reward: str
-    """A key of DIVERGENCES; rlvr, gapo or entropy for the baselines, which have no divergence."""
+    """A key of DIVERGENCES; rlvr, gapo or entropy for the baselines, which have no divergence. What a run has beside
+    the paper's reward follows a comma: ``rkl, hints 2``, and ``rkl, not calibrated`` where that makes a difference."""
     weight: str
     """gated; add90 for an additive form with 90 % of the weight on correctness; nothing for rlvr."""
     seed: int
@@ -155,7 +156,14 @@ def _reward_names(settings: Settings, entropy: float) -> tuple[str, str]:
         return ("entropy", f"{entropy:g}") if entropy else ("rlvr", "")
     if reward.form == "gapo":
         return "gapo", additive
-    return reward.divergence, "gated" if reward.form == "gated" else additive
+    name = reward.divergence
+    if settings.hints:
+        name += f", hints {settings.hints}"
+    # Nothing is calibrated in the gated form, and offsets of equal targets are zero.
+    unequal = np.ptp(settings.target[settings.target > 0]) > UNIFORM_TOLERANCE
+    if reward.form == "additive" and unequal and not reward.calibrate:
+        name += ", not calibrated"
+    return name, "gated" if reward.form == "gated" else additive
 
 
 def _ending(folder: RunFolder, attempts: Sequence[dict[str, Any]]) -> tuple[str, str]:

@@ -11,13 +11,16 @@ import numpy as np
 
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.dumps import Evaluation
-from madrl.report.panels import COLORS, GREY, Level, Panel, Plot, Series, Symbol
+from madrl.report.panels import COLORS, Level, Panel, Plot, Series, Symbol
 from madrl.report.rows import Study, pooled_floor
 from madrl.report.study import ScoredRun, is_synthetic
 from madrl.report.study_plots import REWARD_COLORS
 from madrl.report.tables import panel_label, row_label
 
 DOT_COLORS = REWARD_COLORS | {"entropy": COLORS[4], "gapo": COLORS[7]}
+
+VARIANT_COLOR = "#8C564B"
+"""Of the rewards with something beside the paper's (``RunKey.reward``)."""
 
 SYMBOLS: dict[str, Symbol] = {"additive": "circle", "gated": "square"}
 """Form of the reward -> its dots; any other form has diamonds."""
@@ -127,7 +130,7 @@ def _series(dots: Sequence[Dot], height: str) -> list[Series]:
                 "dots",
                 [final["jsd"] for final in finals],
                 [final[height] for final in finals],
-                DOT_COLORS.get(run.key.reward, GREY),
+                DOT_COLORS.get(run.key.reward, VARIANT_COLOR),
                 low,
                 high,
                 [f"{dot.run.key.weight} seed {dot.run.key.seed}".strip() for dot in group],

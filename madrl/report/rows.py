@@ -202,6 +202,11 @@ class Study(NamedTuple):
         found = {key.weight for key in keys if key.reward in DIVERGENCES and key.weight.startswith(form)}
         return sorted(found, key=lambda weight: -int(weight.removeprefix("add")) if form == "add" else 0)
 
+    def variants(self, dataset: str, target: str) -> list[str]:
+        """The rewards that have something beside the paper's (``RunKey.reward``)."""
+        keys = [run.key for run in self.of(dataset)]
+        return sorted({key.reward for key in keys if key.target == target and ", " in key.reward})
+
     def keys(self, dataset: str, target: str, reward: str, weights: Sequence[str]) -> list[RunKey]:
         """The runs behind one row: ``weights`` times the seeds that any run of the dataset has."""
         seeds = sorted({run.key.seed for run in self.of(dataset)})
@@ -209,8 +214,8 @@ class Study(NamedTuple):
 
 
 def main_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
-    """Baseline files, the baselines that were trained, and, where any run is additive, one row for each divergence:
-    medians over runs."""
+    """Baseline files, the baselines that were trained, where any run is additive one row for each divergence, and one
+    for each reward with something beside the paper's: medians over runs."""
     rows = [row for row in study.baselines if (row.dataset, row.target) == (dataset, target)]
     for reward in ("rlvr", "entropy", "gapo"):
         mine = [run.key for run in study.of(dataset) if (run.key.reward, run.key.target) == (reward, target)]
@@ -220,6 +225,9 @@ def main_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
             rows.append(_row(study, dataset, target, reward, weights, MAIN, MEDIAN))
     if additive := study.weights(dataset):
         rows += [_row(study, dataset, target, reward, additive, MAIN, MEDIAN) for reward in DIVERGENCES]
+    for reward in study.variants(dataset, target):
+        mine = [run.key for run in study.of(dataset) if (run.key.reward, run.key.target) == (reward, target)]
+        rows.append(_row(study, dataset, target, reward, sorted({key.weight for key in mine}), MAIN, MEDIAN))
     return rows
 
 
@@ -422,14 +430,19 @@ class Comparison(NamedTuple):
 
 
 def comparisons(rows: Sequence[TableRow], per_prompt: bool = False) -> list[Comparison]:
-    """How the rows of one dataset and target stand. Only complete rows of the four divergences compete: the paper's
-    bold. The JSDs ``per_prompt`` compete at equal numbers of responses to a prompt: where these differ, none does."""
+    """How the rows of one dataset and target stand. Only complete rows of the four divergences compete, the paper's
+    rewards and those with something beside them: the paper's bold. The JSDs ``per_prompt`` compete at equal numbers of
+    responses to a prompt: where these differ, none does."""
 
     def number(row: TableRow) -> float:
         value = (row.prompt_jsd if per_prompt else row.jsd).value
         return float("nan") if value is None else value
 
-    competing = [row for row in rows if row.reward in DIVERGENCES and row.complete and not np.isnan(number(row))]
+    competing = [
+        row
+        for row in rows
+        if row.reward.partition(", ")[0] in DIVERGENCES and row.complete and not np.isnan(number(row))
+    ]
     if per_prompt and len({n for row in competing for n in row.prompt_n or ()}) > 1:
         competing = []
     if not competing:

@@ -7,6 +7,7 @@ from typing import Any
 
 from madrl.evaluation.dumps import Evaluation, Run
 from madrl.evaluation.samples import MIN_COMPLETIONS
+from madrl.records import HINTED
 from madrl.report.evaluation_tables import first_and_last, label, on_target, prompt_n
 from madrl.report.panels import COLORS, Level, Panel, Plot, Series
 from madrl.report.rows import FloorAt, pooled_floor, prompt_floor
@@ -188,7 +189,8 @@ def _jsd(name: str, training: list[Series], floor: FloorAt, evaluations: Sequenc
 
 
 def _accuracy(run: Run) -> Panel:
-    """The accuracy in the scores that the run dumps at every step, in BINS stretches of equal length."""
+    """The accuracy in the scores that the run dumps at every step, without hinted responses, in BINS stretches of equal
+    length."""
     scores = dict(run.dumps(run.folder.scores))
     steps = list(scores)
     length = max(1, math.ceil(len(steps) / BINS))
@@ -197,7 +199,9 @@ def _accuracy(run: Run) -> Panel:
     notes: dict[str, list[str]] = defaultdict(list)
     for stretch in stretches:
         graded: dict[str, list[float]] = defaultdict(list)
-        for score in (score for step in stretch for score in scores[step] if score["correct"] is not None):
+        for score in (score for step in stretch for score in scores[step]):
+            if score["correct"] is None or score.get(HINTED):
+                continue
             for name in filter(None, ("all", score["category"])):
                 graded[name].append(score["correct"])
         for name in ("all", *run.settings.categories):

@@ -76,7 +76,8 @@ def main_table(study: Study, datasets: Sequence[str]) -> Table:
         files = dict.fromkeys(row.reward for row in study.baselines)
         found = {name for rows in by_target.values() for name in rows}
         lines = []
-        for name in (*files, *(known for known in (*REWARDS, *DIVERGENCES) if known in found)):
+        variants = sorted({name for target in targets for name in study.variants(dataset, target)})
+        for name in (*files, *(known for known in (*REWARDS, *DIVERGENCES, *variants) if known in found)):
             line = [Shown(row_label(name))]
             for target in targets:
                 row = by_target[target].get(name)

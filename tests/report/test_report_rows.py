@@ -399,3 +399,30 @@ def test_a_file_of_responses_that_only_one_dataset_has_is_missing_in_the_other(t
     assert gsm8k.rows[0][0].text == math_.rows[0][0].text == "base"
     assert gsm8k.rows[0][1].mark != MISSING
     assert {cell.mark for cell in math_.rows[0][1:]} == {MISSING}
+
+
+def test_a_run_with_hints_and_one_that_is_not_calibrated_have_rows_of_their_own_and_compete(tmp_path: Path) -> None:
+    unequal = "{en: 3, zh: 1}"
+    for place, target, miss, edits in (
+        ("plain", "uniform", 0.3, {}),
+        ("hints", "uniform", 0.01, {"naming: null": "naming: language", "max_ungraded": "hints: 2\n  max_ungraded"}),
+        ("calibrated", unequal, 0.01, {"epsilon: 0.001": "epsilon: 0.001, calibrate: true"}),
+        ("not_calibrated", unequal, 0.3, {}),
+    ):
+        config = write_run(Made(target=target, miss=miss), tmp_path / place) / "config.yaml"
+        text = config.read_text()
+        for old, new in edits.items():
+            assert old in text
+            text = text.replace(old, new)
+        config.write_text(text)
+    study = study_of(tmp_path)
+    rewards = {
+        target: [row.reward for row in main_rows(study, "gsm8k", target) if row.runs]
+        for target in study.targets("gsm8k")
+    }
+    assert list(rewards.values()) == [["rkl", "rkl, hints 2"], ["rkl", "rkl, not calibrated"]]
+    rows = main_rows(study, "gsm8k", "uniform")
+    best = [row.reward for row, compared in zip(rows, comparisons(rows), strict=True) if compared.best]
+    assert best == ["rkl, hints 2"]
+    shown = [row[0].text for row in main_table(study, ["gsm8k"]).sections[0].rows]
+    assert shown[-3:-1] == ["rkl, hints 2", "rkl, not calibrated"]
