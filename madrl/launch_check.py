@@ -20,6 +20,7 @@ from madrl import calibration
 from madrl.alarms import collapsed_limit
 from madrl.evaluation.accuracy import accuracy_at_target, verdicts
 from madrl.evaluation.metrics import pass_at_1, shares, single_category_rate
+from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.settings import Settings
 
 MIN_EXPECTED = 20
@@ -148,7 +149,8 @@ def start_notes(
     settings: Settings, group_size: int, indices: NDArray[np.int64], correct: Sequence[float | None]
 ) -> list[str]:
     """What the starting model's own responses say of the way to the target: the wanted categories that most groups do
-    not contain, from which nothing can be learnt, and what the target's mix will cost in correctness.
+    not contain, from which nothing can be learnt, and what the target's mix will cost in correctness, where each wanted
+    category has MIN_COMPLETIONS graded responses.
 
     Args:
         settings: the run's.
@@ -168,7 +170,7 @@ def start_notes(
     k = len(settings.categories)
     pooled = verdicts(indices, correct, k, np.zeros(indices.size, dtype=np.int64))
     today, on_target = pass_at_1(correct), accuracy_at_target(settings.target, *(of[0, :k] for of in pooled))
-    if today is not None and on_target is not None:
+    if on_target is not None and pooled.graded[0, :k][settings.target > 0].min() >= MIN_COMPLETIONS:
         notes.append(
             f"launch check: pass@1 is {today:.3f} with today's mix, and would be {on_target:.3f} with the target's at "
             "today's accuracy in each category"

@@ -171,20 +171,24 @@ def test_a_form_that_does_not_train_on_the_divergence_has_no_resting_point(form:
 
 
 def test_the_first_responses_say_what_is_out_of_reach_and_what_the_mix_costs() -> None:
-    # 90 English, all correct; 9 Spanish, a third of them; 1 French, wrong.
-    indices = of(*[0] * 90, *[2] * 9, 4)
-    correct = [1.0] * 90 + [1.0, 0.0, 0.0] * 3 + [0.0]
-    out_of_reach, cost = start_notes(with_reward({"en": 1, "es": 1, "fr": 1}), 16, indices, correct)
+    # 2,670 English, all correct; 300 Spanish, a third of them; 30 French, wrong.
+    indices = of(*[0] * 2670, *[2] * 300, *[4] * 30)
+    correct = [1.0] * 2670 + [1.0, 0.0, 0.0] * 100 + [0.0] * 30
+    wanted = with_reward({"en": 1, "es": 1, "fr": 1})
+    out_of_reach, cost = start_notes(wanted, 16, indices, correct)
     assert out_of_reach == (
         "launch check: 1.00% of the responses are fr, so that 15% of the groups of 16 have any to learn from; the "
         "target wants 33.3%"
     )
-    # today (90 + 3) / 100; on target (1 + 1/3 + 0) / 3
+    # today (2670 + 100) / 3000; on target (1 + 1/3 + 0) / 3
     assert cost == (
-        "launch check: pass@1 is 0.930 with today's mix, and would be 0.444 with the target's at today's accuracy in "
+        "launch check: pass@1 is 0.923 with today's mix, and would be 0.444 with the target's at today's accuracy in "
         "each category"
     )
 
 
-def test_what_the_mix_costs_is_not_said_while_a_wanted_category_has_no_response() -> None:
-    assert not any("pass@1" in note for note in start_notes(settings(), 16, of(*[0] * 50), [1.0] * 50))
+def test_what_the_mix_costs_is_not_said_of_few_responses_in_a_wanted_category() -> None:
+    wanted = with_reward({"en": 1, "es": 1})
+    for spanish, said in ((0, False), (29, False), (30, True)):
+        notes = start_notes(wanted, 16, of(*[0] * 50, *[2] * spanish), [1.0] * (50 + spanish))
+        assert any("pass@1" in note for note in notes) is said
