@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.files import JsonLinesTail, write_text
-from madrl.reward import RewardConfig
 from madrl.settings import Settings
 
 WINDOW = 8
@@ -245,7 +244,7 @@ class RunHealth:
             new = [gauge for gauge in self.raised if gauge.alarm == alarm and gauge not in before]
             over = [gauge for gauge in before if gauge.alarm == alarm and gauge not in self.raised]
             if new:
-                advice = advice_of(alarm, self._settings.reward, self._group_size, self._settings.max_ungraded_rate)
+                advice = advice_of(alarm, self._settings, self._group_size)
                 events.append(Event(step, alarm, "raised", _names(new), f"{self._seen(new)}. {advice}"))
             if over:
                 text = f"after {step - min(before[gauge] for gauge in over)} steps: {self._seen(over)}."
@@ -279,9 +278,10 @@ def _line(event: Event) -> str:
     return json.dumps(event._asdict(), ensure_ascii=False) + "\n"
 
 
-def advice_of(alarm: str, reward: RewardConfig, group_size: int, max_ungraded_rate: float) -> str:
+def advice_of(alarm: str, settings: Settings, group_size: int) -> str:
     """What to do about an alarm, with the config's own keys. Most of them cannot change within a run, so most advice is
     for the next one."""
+    reward = settings.reward
     if alarm in ("starved_categories", "collapsed_groups") and reward.form == "rlvr":
         return "The rlvr form has no distributional reward: this drift is what the control is there to show."
     larger_group = f"with a larger group (actor_rollout_ref.rollout.n, now {group_size})"
@@ -289,11 +289,12 @@ def advice_of(alarm: str, reward: RewardConfig, group_size: int, max_ungraded_ra
         weight = f"with more weight on the distribution (madrl.reward.lambda_g, now {reward.lambda_g:g})"
     else:
         weight = f"with less weight on correctness (madrl.reward.alpha, now {reward.alpha:g})"
+    hints = "with madrl.hints=2, which asks for it by name, " if settings.could_hint else ""
     return {
         "starved_categories": (
             "A category that no response of a group is in earns nothing there, so it may never come back. If it "
             "does not rise by itself, start a new run from a warm start in which every wanted category is sampled "
-            f"(paths.model), {larger_group}, with madrl.hints=2, which asks for it by name, or {weight}."
+            f"(paths.model), {larger_group}, {hints}or {weight}."
         ),
         "collapsed_groups": (
             "The distributional reward is constant in such a group and teaches nothing, and the pooled shares can "
@@ -301,7 +302,7 @@ def advice_of(alarm: str, reward: RewardConfig, group_size: int, max_ungraded_ra
             f"(paths.model), {larger_group}, or with a higher actor_rollout_ref.rollout.temperature."
         ),
         "ungraded": (
-            f"Above madrl.max_ungraded_rate={max_ungraded_rate:g} in one step the run stops. The "
+            f"Above madrl.max_ungraded_rate={settings.max_ungraded_rate:g} in one step the run stops. The "
             "reasons are in the run's scores/ and train.log. Restart the sandboxes that are down, or stop the run, "
             "name more in MADRL_SANDBOX_URLS and start it again; it resumes. A row whose reference cannot be "
             "parsed has to leave the data."

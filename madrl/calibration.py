@@ -16,6 +16,7 @@ The expectation is of DRAWS sampled groups with a fixed seed: the same numbers o
 Correctness, off-support responses and differences between prompts are left out.
 """
 
+import threading
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -38,7 +39,9 @@ MAX_ITERATIONS = 500
 DAMPING = 0.7
 """The part of a Newton step, with g's slope in delta, that one iteration takes."""
 
-REST_DRAWS = 5_000
+REST_NUMBERS = 25_000
+"""Counts that one iteration of ``resting_shares`` draws, for all categories together: 5,000 groups of five of them."""
+
 REST_ITERATIONS = 200
 REST_MEAN = 60
 """The last iterations that ``resting_shares`` is the mean of: groups are drawn anew in each."""
@@ -65,7 +68,6 @@ class Reward(NamedTuple):
     """Smoothing of the target, where the divergence has it."""
 
 
-@lru_cache(maxsize=256)
 def offsets(reward: Reward) -> Array:
     """delta, shape (K,): what is added to each category's r_div so that the expected update at p* is zero.
 
@@ -75,13 +77,26 @@ def offsets(reward: Reward) -> Array:
     In a group with two categories the normalised reward is a sign, whatever its size: g jumps with delta and may have
     no zero. Where most groups are such ones (two wanted categories, or four responses) these are the offsets with the
     smallest largest g that was found.
+
+    Takes 0.1 s of CPU time for five categories and 1 s for a hundred the first time, from whatever thread, and nothing
+    after that.
     """
+    with _COMPUTING:
+        return _offsets(reward)
+
+
+_COMPUTING = threading.Lock()
+"""Held while offsets are computed, so that groups that are scored at once do not all compute the same ones."""
+
+
+@lru_cache(maxsize=256)
+def _offsets(reward: Reward) -> Array:
     target = np.array(reward.target)
     found = np.zeros(target.size)
     wanted = target > 0
     if reward.group_size >= MIN_GROUP and np.ptp(target[wanted]) > _EQUAL_TARGETS:
         counts, weights = _groups(reward.group_size, target, DRAWS)
-        plain, delta, least = _rewards(reward, counts), found, np.inf
+        plain, delta, least = _rewards(_by_count(reward), counts), found, np.inf
         for _ in range(MAX_ITERATIONS):
             # Categories that are wanted equally differ in their draws only, which is noise.
             update, slope = (_mean_of_equals(values, target) for values in _update(counts, weights, plain + delta))
@@ -90,7 +105,9 @@ def offsets(reward: Reward) -> Array:
                 found, least = delta, farthest
             if farthest < TOLERANCE:
                 break
-            delta = delta - np.where(wanted, DAMPING * update / np.where(wanted, slope, 1.0), 0.0)
+            # A category that is in none of the sampled groups has no slope, and keeps its offset.
+            step = np.divide(update, slope, out=np.zeros_like(update), where=wanted & (slope > 0))
+            delta = delta - DAMPING * step
             delta = delta - np.where(wanted, (target * delta).sum(), 0.0)
     found.flags.writeable = False
     return found
@@ -99,7 +116,7 @@ def offsets(reward: Reward) -> Array:
 def expected_update(reward: Reward, shares: Array, delta: Array | float = 0.0, seed: int = 0) -> Array:
     """g, shape (K,), at a policy with ``shares``, for r_div + ``delta``, in units of GRPO's advantages; sums to 0."""
     counts, weights = _groups(reward.group_size, shares, DRAWS, seed)
-    return _update(counts, weights, _rewards(reward, counts) + delta)[0]
+    return _update(counts, weights, _rewards(_by_count(reward), counts) + delta)[0]
 
 
 def resting_shares(reward: Reward, calibrated: bool) -> Array:
@@ -113,11 +130,12 @@ def resting_shares(reward: Reward, calibrated: bool) -> Array:
     if reward.group_size < 2:
         return target
     delta = offsets(reward) if calibrated else np.zeros(target.size)
-    shares, history = target.copy(), []
-    weights = np.full(REST_DRAWS, 1.0 / REST_DRAWS)
+    shares, history, by_count = target.copy(), [], _by_count(reward)
+    draws = REST_NUMBERS // target.size + 1
+    weights = np.full(draws, 1.0 / draws)
     for iteration in range(REST_ITERATIONS):
-        counts = np.random.default_rng(iteration).multinomial(reward.group_size, shares, size=REST_DRAWS).astype(float)
-        update, slope = _update(counts, weights, _rewards(reward, counts) + delta)
+        counts = np.random.default_rng(iteration).multinomial(reward.group_size, shares, size=draws).astype(float)
+        update, slope = _update(counts, weights, _rewards(by_count, counts) + delta)
         step = np.zeros(target.size)
         step[wanted] = np.clip(update[wanted] / np.maximum(slope[wanted], 1e-12), -MAX_LOG_STEP, MAX_LOG_STEP)
         # Smaller steps as the noise of the draws becomes what is left.
@@ -138,14 +156,18 @@ def _groups(size: int, shares: Array, draws: int, seed: int = 0) -> tuple[Array,
     return counts.astype(float), times / draws
 
 
-def _rewards(reward: Reward, counts: Array) -> Array:
-    """r_div of each category in each group, shape (M, K); 0 where a category is not in the group."""
+def _by_count(reward: Reward) -> Array:
+    """r_div of each category for each of its counts 0..G in a group, shape (G + 1, K); 0 for a count of 0."""
     divergence = DIVERGENCES[reward.divergence]
     target = np.array(reward.target)
     goal = smooth(target, reward.epsilon) if divergence.smooths_target else target
     shares = np.arange(1, reward.group_size + 1) / reward.group_size
-    by_count = np.array([np.zeros(target.size), *(divergence.reward(goal, np.full(target.size, q)) for q in shares)])
-    rewards: Array = by_count[counts.astype(int), np.arange(target.size)]
+    return np.vstack([np.zeros(target.size), divergence.reward(goal, np.tile(shares[:, None], target.size))])
+
+
+def _rewards(by_count: Array, counts: Array) -> Array:
+    """r_div of each category in each group, shape (M, K)."""
+    rewards: Array = by_count[counts.astype(int), np.arange(counts.shape[1])]
     return rewards
 
 

@@ -89,7 +89,7 @@ class Divergence:
     value: Callable[[Array, Array], float]
     """D(p*, q) in nats."""
     reward: Callable[[Array, Array], Array]
-    """R_D(z) for every category, shape (K,)."""
+    """R_D(z) for every category, shape (K,); of many groups at once where q has the shape (..., K)."""
     smooths_target: bool
     """Whether training puts the epsilon-smoothed target into the reward (reverse KL and JSD)."""
 

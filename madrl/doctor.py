@@ -51,7 +51,10 @@ def report(as_json: bool, overrides: Sequence[str] = (), responses: str | None =
                 name, detail = check.__name__.strip("_"), f"{type(error).__name__}: {error}"
                 checks.append(Check(name, False, detail, "madrl install cpu (or gpu), then run this again"))
         if overrides:
-            checks += _launch(overrides, responses)
+            try:
+                checks += _launch(overrides, responses)
+            except (MadrlError, ImportError, OSError) as error:
+                checks.append(Check("launch", False, str(error), "mend what this names, then run this again"))
     bad = [check.name for check in checks if check.ok is False]
     if as_json:
         print(json.dumps({"ready": not bad, "checks": [check._asdict() for check in checks]}))
@@ -160,7 +163,7 @@ def _launch(overrides: Sequence[str], responses: str | None) -> list[Check]:
 
     from madrl.frequency import category_indices
     from madrl.launch_check import start_notes, target_notes
-    from madrl.records import last_turns, read_graded, source_of
+    from madrl.records import last_turns, read_graded, source_of, unhinted
     from madrl.settings import Settings
     from madrl.trainer.compose import compose
 
@@ -169,7 +172,7 @@ def _launch(overrides: Sequence[str], responses: str | None) -> list[Check]:
     size = config.actor_rollout_ref.rollout.n
     notes = target_notes(settings, size)
     if responses is not None:
-        records = last_turns(read_graded(source_of(responses), settings.categories))
+        records = last_turns(unhinted(read_graded(source_of(responses), settings.categories)))
         indices = category_indices([record["category"] for record in records], settings.categories)
         notes += start_notes(settings, size, indices, [record["correct"] for record in records])
     nothing = [Check("launch", True, "the target asks for no category too rarely for its groups")]

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from madrl import calibration
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
 from madrl.grading.compute_score import ComputeScore
 from madrl.grading.grader import Grader, GraderSpec
 from madrl.grading.plugins import Plugin
 from madrl.grading.threads import shared_loop
-from madrl.reward import RewardConfig, score_group
+from madrl.reward import RewardConfig, score_group, what_decides
 from madrl.rollout import Grade, GroupScore, Rollout
 from madrl.targets import check_categories, resolve_target
 
@@ -87,10 +88,14 @@ class GroupReward:
 
     async def of_grades(self, grades: Sequence[Grade], hinted: Sequence[bool] | None = None) -> GroupScore:
         """What the responses to one prompt earn whose grades are there already."""
-        # The first group of each size takes a fraction of a second to calibrate.
-        if self.config.calibrate:
+        if self.config.calibrate:  # which takes its time for the first group of a size
             return await asyncio.to_thread(self._score, grades, hinted)
         return self._score(grades, hinted)
+
+    def prepare(self, group_size: int) -> None:
+        """Compute what scoring a group of that size needs, which the first one would otherwise wait for."""
+        if self.config.calibrate:
+            calibration.offsets(what_decides(self.target, group_size, self.config))
 
     def _score(self, grades: Sequence[Grade], hinted: Sequence[bool] | None) -> GroupScore:
         indices = category_indices([grade.category for grade in grades], self.categories)

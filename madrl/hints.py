@@ -13,6 +13,7 @@ have. How a response is sampled from one prompt and trained under another: ``mad
 import numpy as np
 from numpy.typing import NDArray
 
+from madrl.errors import MadrlError
 from madrl.evaluation.metrics import shares
 from madrl.frequency import category_indices
 from madrl.records import HINTED, Record, read
@@ -54,10 +55,16 @@ class ShareMean:
         self._read = 0
 
     def before(self, step: int) -> "ShareMean":
-        """Itself, after it has taken in the steps below ``step`` that it has not yet seen, from RUN/scores."""
+        """Itself, after it has taken in the steps below ``step`` that it has not yet seen, from RUN/scores.
+
+        Raises MadrlError for a file there that is damaged.
+        """
         for earlier in self._run.dump_steps(self._run.scores):
             if self._read < earlier < step:
-                self.update(list(read(self._run.scores / f"{earlier}.jsonl", ("category",))))
+                try:
+                    self.update(list(read(self._run.scores / f"{earlier}.jsonl", ("category",))))
+                except MadrlError as error:
+                    raise MadrlError(f"{error}; or remove it, and hints are chosen without that step") from error
                 self._read = earlier
         return self
 

@@ -155,6 +155,11 @@ def session_of(record: Mapping[str, Any]) -> tuple[str, str, int]:
     return *group_of(record), record["session"]
 
 
+def unhinted(records: Iterable[Record]) -> list[Record]:
+    """The responses that the policy gave by itself, not asked for a category by name (``madrl.hints``)."""
+    return [record for record in records if not record.get(HINTED)]
+
+
 def last_turns(records: Sequence[Record]) -> list[Record]:
     """The last turn of each session, which is the one that counts; sessions in order of appearance."""
     last: dict[tuple[str, str, int], Record] = {}

@@ -170,9 +170,10 @@ def score_group(
     """
     if len(correct) != indices.size:
         raise MadrlError(f"{indices.size} categories but {len(correct)} verdicts: a group needs one of each")
-    if hinted is not None and hinted.size != indices.size:
-        raise MadrlError(f"{indices.size} categories but {hinted.size} marks of hinted responses: mark each, or none")
-    counted = indices if hinted is None else indices[~hinted]
+    marks = np.zeros(indices.size, dtype=np.bool_) if hinted is None else np.asarray(hinted, dtype=np.bool_)
+    if marks.size != indices.size:
+        raise MadrlError(f"{indices.size} categories but {marks.size} marks of hinted responses: mark each, or none")
+    counted = indices[~marks]
     if counted.size == indices.size:
         frequency = seen = group_frequency(indices, target.size)
     elif config.form == "gapo":
@@ -198,6 +199,11 @@ def score_group(
     return GroupScore(reward, correctness, divergence_reward, frequency)
 
 
+def what_decides(target: NDArray[np.float64], n_counted: int, config: RewardConfig) -> calibration.Reward:
+    """What the offsets of a group with that many counted responses follow from."""
+    return calibration.Reward(tuple(target.tolist()), n_counted, config.divergence, config.epsilon)
+
+
 def _frequencies_without_hinted(
     counted: NDArray[np.int64], indices: NDArray[np.int64], n_categories: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -221,8 +227,7 @@ def _divergence_reward(
     goal = smooth(target, config.epsilon) if divergence.smooths_target else target
     by_category = divergence.reward(goal, frequency)
     if config.calibrate:
-        of_group = calibration.Reward(tuple(target.tolist()), n_counted, config.divergence, config.epsilon)
-        by_category = by_category + calibration.offsets(of_group)
+        by_category = by_category + calibration.offsets(what_decides(target, n_counted, config))
     on_support = indices != OFF_SUPPORT
     rewards = np.full(indices.size, config.off_support_reward)
     if on_support.any():

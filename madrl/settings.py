@@ -40,6 +40,11 @@ class Settings:
     hints: int = 0
     """How many responses of each group are asked for a wanted category that the policy hardly samples."""
 
+    @property
+    def could_hint(self) -> bool:
+        """Whether ``madrl.hints`` is 0 and could be more."""
+        return not self.hints and self.naming is not None and self.reward.form in HINTED_FORMS
+
     @classmethod
     def from_config(cls, node: Mapping[str, Any]) -> "Settings":
         """Check a plain mapping (an OmegaConf node after ``to_container``).

@@ -1,14 +1,19 @@
 """Calibrated targets: the offsets put the resting point of GRPO's update on the target, and nowhere else."""
 
+import asyncio
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from madrl import calibration
 from madrl.calibration import MIN_GROUP, Reward, expected_update, offsets, resting_shares
 from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
+from madrl.group_reward import GroupReward
 from madrl.reward import RewardConfig, score_group
+from madrl.rollout import Grade
 from madrl.targets import peak, uniform
 
 SKEWED = (0.6, 0.2, 0.1, 0.05, 0.05)
@@ -92,9 +97,43 @@ def test_groups_below_four_have_no_offsets() -> None:
 
 
 def test_an_off_support_response_still_earns_the_least_of_its_group() -> None:
-    config = RewardConfig(divergence="rkl", alpha=0.0, calibrate=True)
+    # English is 14 of 16: log(0.6 / 0.875) and its offset, both negative, are the group's least.
+    config = RewardConfig(divergence="rkl", alpha=0.0, calibrate=True, off_support_reward=0.0)
     earned = score_group(np.array([0] * 14 + [4, -1]), [None] * 16, np.array(SKEWED), config).divergence_reward
-    assert earned[-1] == min(-1.0, earned[:-1].min())
+    assert earned[-1] == earned[0] < np.log(0.6 / 0.875)
+
+
+def test_offsets_are_those_of_the_responses_that_are_counted() -> None:
+    config = RewardConfig(divergence="rkl", alpha=0.0, calibrate=True)
+    own = np.array([0] * 10 + [1] * 3 + [4])
+    alone = score_group(own, [None] * 14, np.array(SKEWED), config)
+    hinted = np.array([False] * 14 + [True] * 2)
+    beside = score_group(np.append(own, [3, 3]), [None] * 16, np.array(SKEWED), config, hinted)
+    assert beside.divergence_reward[:14].tolist() == alone.divergence_reward.tolist()
+
+
+def test_a_weight_that_no_sampled_group_holds_leaves_the_others_calibrated() -> None:
+    target = np.array([*SKEWED, 1e-7])
+    found = offsets(Reward(tuple((target / target.sum()).tolist()), 16, "rkl", 1e-3))
+    assert found[:5] == pytest.approx(offsets(Reward(SKEWED, 16, "rkl", 1e-3)), abs=0.02)
+    assert np.isfinite(found).all()
+
+
+async def test_groups_that_are_scored_at_once_compute_their_offsets_once() -> None:
+    reward = GroupReward(
+        categories=["a", "b", "c"],
+        target={"a": 0.7, "b": 0.2, "c": 0.1},
+        classifier=lambda rollout: rollout.response,
+        verifier=lambda rollout: True,
+        calibrate=True,
+    )
+    before = calibration._offsets.cache_info()
+    grades = [Grade("a", 1.0)] * 9 + [Grade("b", 1.0)] * 2
+    await asyncio.gather(*(reward.of_grades(grades) for _ in range(8)))
+    after = calibration._offsets.cache_info()
+    assert (after.misses - before.misses, after.hits - before.hits) == (1, 7)
+    reward.prepare(11)
+    assert calibration._offsets.cache_info().misses == after.misses
 
 
 def test_plain_rewards_come_to_rest_without_the_rare_categories_and_calibrated_ones_on_the_target() -> None:

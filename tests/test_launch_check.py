@@ -1,5 +1,6 @@
 """The launch check on responses as a starting model gives them: what stops a run, and that chance does not."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
 from madrl.frequency import OFF_SUPPORT
-from madrl.launch_check import launch_problem, start_notes, stops, target_notes
+from madrl.launch_check import MAX_NOTES, launch_problem, remedy, start_notes, stops, target_notes
 from madrl.settings import Settings
 
 NAMES = ("en", "zh", "es", "hi", "fr")
@@ -138,10 +139,10 @@ def with_reward(target: Any, **reward: Any) -> Settings:
 def test_categories_that_a_group_hardly_holds_are_told_with_where_they_come_to_rest_and_what_would_do() -> None:
     hindi, french = target_notes(with_reward(SKEWED), 16)
     assert hindi == (
-        "launch check: the target wants 5.0% hi, 0.8 of 16 responses: the reward alone comes to rest at 0.0%; with "
-        "madrl.reward.calibrate=true at 5.0%, with rollout.n=30 at 3.1%"
+        "launch check: the target wants 5% hi, 0.8 of 16 responses: the reward alone comes to rest at 0%; with "
+        "madrl.reward.calibrate=true at 5%, with rollout.n=30 at 3.1%"
     )
-    assert "5.0% fr" in french
+    assert "5% fr" in french
 
 
 @pytest.mark.parametrize(
@@ -158,10 +159,30 @@ def test_twenty_categories_wanted_equally_are_no_trouble_though_a_group_holds_le
 
 def test_of_a_calibrated_run_it_is_told_where_it_rests_and_where_it_is_slow() -> None:
     hindi, _ = target_notes(with_reward(SKEWED, calibrate=True), 16)
-    assert hindi.endswith("comes to rest at 5.0%; without calibration at 0.0%")
+    assert hindi.endswith("comes to rest at 5%; without calibration at 0%")
     (rare,) = target_notes(with_reward({"en": 0.60, "zh": 0.39, "fr": 0.01}, calibrate=True), 16)
     assert "0.16 of 16 responses" in rare
-    assert "but slowly with less than rollout.n=20; without calibration at 0.0%" in rare
+    assert "but slowly with less than rollout.n=20; without calibration at 0%" in rare
+
+
+def test_where_no_offset_reaches_the_target_it_is_told_how_near_it_comes() -> None:
+    # Groups of two categories: the normalised reward is a sign, and b rests where the signs balance.
+    (note,) = target_notes(settings({"a": 1, "b": 0.05}, categories=["a", "b"], reward={"calibrate": True}), 16)
+    assert "the target wants 4.8% b, 0.76 of 16 responses: the reward alone comes to rest at 6" in note
+    assert ", as near as offsets bring it in such a group; with rollout.n=32 nearer; without calibration" in note
+
+
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_many_categories_and_the_smallest_weights_are_told_in_few_lines_and_little_time(calibrate: bool) -> None:
+    zipf = {f"c{i}": 1 / i for i in range(1, 101)}
+    began = time.process_time()
+    notes = target_notes(settings(zipf, categories=list(zipf), reward={"calibrate": calibrate}), 64)
+    assert len(notes) == MAX_NOTES + 1
+    assert notes[-1].startswith("launch check: so it is for ")
+    (rare,) = target_notes(with_reward({"en": 1, "fr": 1e-320}, calibrate=calibrate), 16)
+    assert "0% fr" in rare
+    assert target_notes(with_reward({"en": 1, "fr": 1e-4}, calibrate=calibrate), 16)
+    assert time.process_time() - began < 60.0, "CPU time: it is 4 s, and was minutes"
 
 
 @pytest.mark.parametrize("form", ["rlvr", "gapo"])
@@ -192,3 +213,23 @@ def test_what_the_mix_costs_is_not_said_of_few_responses_in_a_wanted_category() 
     for spanish, said in ((0, False), (29, False), (30, True)):
         notes = start_notes(wanted, 16, of(*[0] * 50, *[2] * spanish), [1.0] * (50 + spanish))
         assert any("pass@1" in note for note in notes) is said
+
+
+def test_reach_is_of_all_responses_the_off_support_ones_included() -> None:
+    # Each category is a fifth of the on-support responses, and 2 % of all: in 1 - 0.98^16 = 28 % of the groups.
+    mostly_off = of(*[OFF_SUPPORT] * 900, *[i for i in range(5) for _ in range(20)])
+    notes = start_notes(settings(), 16, mostly_off, [None] * 1000)
+    assert len(notes) == 5
+    assert notes[0].startswith("launch check: 2.00% of the responses are en, so that 28% of the groups of 16")
+
+
+def test_a_control_that_steers_nowhere_has_no_way_to_go_and_no_response_says_nothing() -> None:
+    assert start_notes(settings(form="rlvr"), 16, of(*[0] * 300), [1.0] * 300) == []
+    assert start_notes(settings(), 16, NONE, []) == []
+
+
+def test_hints_are_a_remedy_only_where_they_could_be_switched_on() -> None:
+    assert "madrl.hints=2" in remedy(settings(naming="language"))
+    assert "hints" not in remedy(settings())
+    assert "hints" not in remedy(settings(naming="language", hints=2))
+    assert "hints" not in remedy(settings(naming="language", form="gapo"))

@@ -18,7 +18,7 @@ from omegaconf.errors import ConfigAttributeError, MissingMandatoryValue
 
 from madrl.errors import MadrlError
 from madrl.evaluation.samples import score_change, score_samples
-from madrl.records import Record, Source, check_groups, groups, read_graded, stem_of
+from madrl.records import Record, Source, check_groups, groups, read_graded, stem_of, unhinted
 from madrl.reward import UNIFORM_TOLERANCE, RewardConfig
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
@@ -204,10 +204,15 @@ def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.
     A line is one response (``madrl.records``) with at least ``group``, ``category`` and ``correct``. Lines that also
     have a split are scored by split. Reverse KL takes the reward's default epsilon.
 
-    Raises MadrlError that names file and line for the first bad line, and for a file with no lines or whose groups are
-    named in another key; OSError for a file that cannot be read.
+    Hinted responses are left out, and counted in ``hinted``: the policy does not give them by itself.
+
+    Raises MadrlError that names file and line for the first bad line, for a file with no lines or whose groups are
+    named in another key, and for one in which all responses are hinted; OSError for a file that cannot be read.
     """
-    samples = read_graded(source, categories)
+    records = read_graded(source, categories)
+    samples = unhinted(records)
+    if not samples:
+        raise MadrlError(f"all responses in {source} are hinted: they say nothing of what the policy does by itself")
     check_groups(groups(samples), source, one_each=True)
     epsilon = RewardConfig().epsilon
     name = stem_of(source) if isinstance(source, Path) else str(source)
@@ -215,6 +220,7 @@ def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.
         "file": source.name if isinstance(source, Path) else name,
         "target": dict(zip(categories, target.tolist(), strict=True)),
         "epsilon": epsilon,
+        "hinted": len(records) - len(samples),
         "evaluations": [
             {"step": None, "split": split, **score_samples(of_split, categories, target, epsilon)}
             for split, of_split in sorted(by_split(samples, name).items())

@@ -98,7 +98,7 @@ def hint_tokens(hints: int, naming: str | None, categories: Sequence[str]) -> in
     if not hints or naming is None:
         return 0
     ask = load_naming(naming)
-    return max(len(str(ask("", category)).encode()) for category in categories)
+    return max((len(str(ask("", category)).encode()) for category in categories), default=0)
 
 
 @functools.cache

@@ -32,7 +32,7 @@ from madrl.evaluation import metrics as measure
 from madrl.files import write_text
 from madrl.frequency import category_indices
 from madrl.hints import ShareMean
-from madrl.records import HINTED, by_group, from_verl_key, last_turns, line_of, write
+from madrl.records import HINTED, by_group, from_verl_key, last_turns, line_of, unhinted, write
 from madrl.reward import EQUAL_REWARD_TOLERANCE
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
@@ -126,7 +126,7 @@ class MadReplayBuffer(ReplayBuffer):
         earlier = category_indices([r["category"] for r in self._first_validation], names)
         problem = launch_check.launch_problem(settings, size, groups, earlier)
         if problem is not None and problem.stops:
-            raise MadrlError(f"{problem.text} {launch_check.REMEDY}")
+            raise MadrlError(f"{problem.text} {launch_check.remedy(settings)}")
         seen = records + self._first_validation
         notes = launch_check.target_notes(settings, size) + launch_check.start_notes(
             settings, size, category_indices([r["category"] for r in seen], names), [r["correct"] for r in seen]
@@ -231,7 +231,7 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     """
     names = settings.categories
     every, hinted = records, [r for r in records if r.get(HINTED)]
-    records = [r for r in records if not r.get(HINTED)]
+    records = unhinted(records)
     groups = by_group(records)
     indices = category_indices([r["category"] for r in records], names)
     of_group = [category_indices([r["category"] for r in group], names) for group in groups]

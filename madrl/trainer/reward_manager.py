@@ -51,6 +51,7 @@ class MadRewardManager(RewardManagerBase):
     ) -> None:
         super().__init__(config, tokenizer, compute_score)
         self.reward = group_reward(config, compute_score)
+        self.reward.prepare(config.actor_rollout_ref.rollout.n)
 
     async def run_single(self, data: DataProto) -> dict[str, Any]:
         """Grade or score.
