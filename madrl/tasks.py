@@ -23,20 +23,25 @@ PROGRAMMING_LANGUAGE_NAMES = {
 LANGUAGES = tuple(LANGUAGE_NAMES)
 PROGRAMMING_LANGUAGES = tuple(PROGRAMMING_LANGUAGE_NAMES)
 
-PROFILES = ("gpu", "tiny")
+CPU_PROFILES = ("small", "tiny")
+PROFILES = ("gpu", *CPU_PROFILES)
 
 Sizes = Mapping[str, Mapping[str, float]]
 """Profile -> how long and how wide a run is.
 
 Every profile has ``prompt_tokens``, ``response_tokens``, ``prompts_per_step``, ``group_size`` (responses to a prompt in
 training), ``steps`` and ``samples`` (responses to a prompt in validation and holdout). ``gpu`` has ``validate_every``
-beside, in steps, and ``tiny`` has ``lr``.
+beside, in steps, and ``small`` and ``tiny`` have ``lr``.
 """
 
 DEFAULT_SIZES: Sizes = {
     "gpu": {
         "prompt_tokens": 512, "response_tokens": 1024, "prompts_per_step": 32, "group_size": 16, "steps": 1200,
         "validate_every": 100, "samples": 4,
+    },
+    "small": {
+        "prompt_tokens": 64, "response_tokens": 32, "prompts_per_step": 4, "group_size": 16, "steps": 40, "lr": 1.0e-5,
+        "samples": 16,
     },
     "tiny": {
         "prompt_tokens": 96, "response_tokens": 64, "prompts_per_step": 8, "group_size": 16, "steps": 60, "lr": 1.0e-3,
@@ -46,8 +51,9 @@ DEFAULT_SIZES: Sizes = {
 """The sizes of a task that names no others."""
 
 
-def _sizes(gpu: Mapping[str, float], tiny: Mapping[str, float]) -> Sizes:
-    return {"gpu": {**DEFAULT_SIZES["gpu"], **gpu}, "tiny": {**DEFAULT_SIZES["tiny"], **tiny}}
+def _sizes(**own: Mapping[str, float]) -> Sizes:
+    """DEFAULT_SIZES with a task's own in their place, by profile."""
+    return {profile: {**sizes, **own.get(profile, {})} for profile, sizes in DEFAULT_SIZES.items()}
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,8 @@ class Task:
     """The module of data_prep that makes the data, and its arguments."""
     miniature_script: tuple[str, ...] = ()
     """The same for the miniature's problems; empty where the miniature takes the real ones."""
+    not_small: str = ""
+    """Why the small profile cannot run it; empty where it can."""
     is_synthetic: bool = False
     """Whether it is one of the paper's choice tasks, in which every listed option is correct."""
     file: Path | None = None
@@ -156,7 +164,8 @@ def _problems(name: str, label: str, script: str, gpu: Mapping[str, float], tiny
         instruction=_MATH_INSTRUCTION,
         data_script=(script,),
         miniature_script=("miniature", "--task", name),
-        sizes=_sizes(gpu, {"prompt_tokens": 64, "response_tokens": 80, "lr": 5.0e-4, **tiny}),
+        not_small=f"a model of 135 million parameters solves next to nothing of {label}",
+        sizes=_sizes(gpu=gpu, tiny={"prompt_tokens": 64, "response_tokens": 80, "lr": 5.0e-4, **tiny}),
     )
 
 
@@ -171,6 +180,7 @@ _CODE_CONTESTS = Task(
     instruction=_CODE_INSTRUCTION,
     data_script=("code_contests",),
     miniature_script=("miniature", "--task", "code_contests"),
+    not_small="a model of 135 million parameters writes no program that passes CodeContests' tests",
     sizes=_sizes(
         gpu={"prompt_tokens": 2048, "response_tokens": 4096},  # a statement takes 300 to 1500
         # 64 programs of 4 tests a step: on two cores their JVMs are most of a step.
@@ -262,7 +272,7 @@ def _sizes_of(content: Mapping[str, Any], file: Path) -> Sizes:
                 )
             if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
                 raise MadrlError(f"{file}: sizes.{profile}.{name}={value!r} is not a number above 0")
-    return _sizes(content.get("gpu", {}), content.get("tiny", {}))
+    return _sizes(**content)
 
 
 def _read(path: Path) -> Any:

@@ -10,7 +10,7 @@ TEMPERATURES="0.6 0.8 1.0 1.2 1.4"   1.0 is the temperature of training and of e
 SAMPLES=N                            responses to each problem; unset: as many as a run's holdout takes
 OUT=DIR                              gets temperature_T.jsonl and temperature_T.metrics.json for each T; unset:
                                      RUN/temperatures, or outputs/temperatures/TASK
-TASK, PROFILE=gpu|tiny, DATA=DIR     for a MODEL: the task, the sizes, and where data_prep wrote the task
+TASK, PROFILE=gpu|small|tiny, DATA=DIR   for a MODEL: the task, the sizes, and where data_prep wrote the task
 SANDBOX_URL=URLS                     judges programs; unset: a sandbox is started and stopped with the command
 """
 

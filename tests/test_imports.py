@@ -17,7 +17,7 @@ ROOT = PACKAGE.parent
 LAYERS = (
     ("errors", "__init__"),
     ("extras", "files", "tasks", "targets", "divergence", "rollout", "progress", "source", "install"),
-    ("frequency", "calibration", "process", "schema", "task_config"),
+    ("frequency", "calibration", "process", "schema", "task_config", "small_model"),
     ("reward", "records", "recipe"),
     ("settings", "rescore", "bench"),
     ("run_folder",),

@@ -49,6 +49,8 @@ def test_on_gpus_a_real_task_starts_from_its_warm_start_which_is_made_first(task
 
 
 TINY = {"PROFILE": "tiny"}
+SMALL = {"PROFILE": "small"}
+SMALL_MODEL = "{}/models/smollm2-135m-instruct"
 BASE_MINIATURE = "{}/models/math_base/model"
 WARM_START = "{}/math_warm_start_gpu_seed42/model"
 
@@ -63,6 +65,8 @@ WARM_START = "{}/math_warm_start_gpu_seed42/model"
         ("math peak rkl", TINY, "data miniature train holdout evaluate", "{}/models/math/model"),
         ("math peak l2 profile=tiny", {"MODEL": "base"}, "data miniature train holdout evaluate", BASE_MINIATURE),
         ("synthetic_open peak l2", TINY, "data miniature train evaluate", "{}/models/synthetic_open/model"),
+        ("synthetic_open peak l2", SMALL, "data model train holdout evaluate", SMALL_MODEL),
+        ("synthetic_open peak l2 profile=small", {"MODEL": "hub/other"}, "data train holdout evaluate", "hub/other"),
         ("math warm_start", {}, "data warm_start", HUB),
         ("math warm_start", TINY, "data miniature warm_start", BASE_MINIATURE),
     ],
@@ -94,7 +98,9 @@ def test_the_warm_start_takes_as_many_gpus_as_the_training(tmp_path: Path) -> No
     [
         ("gsm8k peak", {}, "'gsm8k peak' names no recipe: write TASK TARGET DIVERGENCE, or TASK warm_start"),
         ("gsm9k peak rkl", {}, "there is no task 'gsm9k'"),
-        ("gsm8k peak rkl", {"PROFILE": "cpu"}, "PROFILE='cpu' does not exist: use one of gpu, tiny"),
+        ("gsm8k peak rkl", {"PROFILE": "cpu"}, "PROFILE='cpu' does not exist: use one of gpu, small, tiny"),
+        ("math peak rkl", {"PROFILE": "small"}, "PROFILE=small: a model of 135 million parameters solves next to noth"),
+        ("code_contests peak rkl", {"PROFILE": "small"}, "PROFILE=small: .* writes no program"),
         ("gsm8k peak rkl", {"SEED": "many"}, "SEED='many' is not a whole number"),
         ("gsm8k peak rkl paths.model=mine", {}, "set MODEL="),
         ("gsm8k peak rkl madrl.target=uniform", {}, "name the target in the command"),
@@ -135,8 +141,9 @@ def test_what_cannot_run_on_this_machine_is_said_before_the_first_stage(
     with pytest.raises(MadrlError, match=r"gsm8k_warm_start_gpu_seed42/model.* is not there, and there are no GPUs"):
         run(recipe("gsm8k peak rkl", tmp_path))
     monkeypatch.setenv("STACK", "gpu")
-    with pytest.raises(MadrlError, match="PROFILE=tiny runs on the CPU's stack, and this is STACK=gpu"):
-        run(recipe("gsm8k peak rkl profile=tiny", tmp_path))
+    for words in ("gsm8k peak rkl profile=tiny", "synthetic_open peak rkl profile=small"):
+        with pytest.raises(MadrlError, match=r"PROFILE=\w+ runs on the CPU's stack, and this is STACK=gpu"):
+            run(recipe(words, tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -25,7 +25,7 @@ from madrl.errors import MadrlError
 from madrl.files import sha256_of, waited_for
 from madrl.grid.cells import Cell, warm_start_cell
 from madrl.grid.plan import Plan, hash_of
-from madrl.grid.source import MINIATURE, OF_A_RUN, OF_A_WARM_START, code_hash, plugins_of
+from madrl.grid.source import MINIATURE, OF_A_RUN, OF_A_WARM_START, SMALL_MODEL, code_hash, plugins_of
 from madrl.recipe import BASE, CONFIG_DIR, Recipe
 from madrl.tasks import Task
 
@@ -114,7 +114,7 @@ def _model(recipe: Recipe) -> str | None:
     if recipe.miniature is not None and not recipe.is_warm_start:
         sft = (CONFIG_DIR / "miniature_sft.yaml").read_text(encoding="utf-8")
         return hash_of([code_hash(MINIATURE), sft, *_own_examples(recipe.record)])
-    return None
+    return None if recipe.small_model is None else code_hash(SMALL_MODEL)
 
 
 def _own_examples(task: Task) -> list[Any]:

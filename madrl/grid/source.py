@@ -54,6 +54,9 @@ OF_A_WARM_START = ("madrl.trainer.sft", "madrl.warm_start.run")
 MINIATURE = ("madrl.miniature.build",)
 """What makes the miniature model that a run of the tiny profile starts from."""
 
+SMALL_MODEL = ("madrl.small_model",)
+"""What makes the model that a run of the small profile starts from."""
+
 
 @functools.cache
 def code_hash(roots: tuple[str, ...], plugins: tuple[str, ...] = ()) -> str:

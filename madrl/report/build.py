@@ -23,10 +23,17 @@ from madrl.report.study_plots import study_plots
 from madrl.report.table import MISSING_CELL, Section, Shown, Table, latex, markdown, measured, table_html
 from madrl.report.tables import missing_runs, study_tables
 
-MINIATURE = (
-    "These runs are of the tiny profile: miniature problems and a model made for them. They show that the method and "
-    "its measurement work, not how well it does on the benchmark."
-)
+OF_PROFILES = {
+    "tiny": (
+        "These runs are of the tiny profile: miniature problems and a model made for them. They show that the method "
+        "and its measurement work, not how well it does on the benchmark."
+    ),
+    "small": (
+        "These runs are of the small profile: a language model of 135 million parameters, 30 times smaller than the "
+        "paper's."
+    ),
+}
+"""What a reader has to know of runs of these profiles."""
 
 MISSING_RUNS = "Missing from the tables, where the numbers they belong to are in parentheses and compared with none:"
 
@@ -140,7 +147,8 @@ def _headline(study: Study) -> tuple[str, str]:
 def _notices(study: Study) -> dict[str, list[str]]:
     """What a reader has to know before the tables, each with its cases."""
     found = {MISSING_RUNS: missing_runs(study), DIFFERENCES: differing_settings(study.runs)}
-    return ({MINIATURE: []} if study.tiny else {}) | {said: cases for said, cases in found.items() if cases}
+    profiles: dict[str, list[str]] = {said: [] for name, said in OF_PROFILES.items() if name in study.profiles}
+    return profiles | {said: cases for said, cases in found.items() if cases}
 
 
 def _study_markdown(study: Study, tables: Sequence[Table], plots: Sequence[Plot]) -> str:

@@ -143,10 +143,12 @@ def comparison_table(study: Study) -> Table:
         "above what a policy on the target shows at that n; closer or further: it is above, and the two differ by "
         f"more than chance at that n. (Parentheses): runs are missing. {correctness_note(study)}"
     ).rstrip()
-    if study.tiny:
+    if "tiny" in study.profiles:
         caption = (
             f"These runs are miniatures, on other problems and with another model: nothing here is to agree. {caption}"
         )
+    elif "small" in study.profiles:
+        caption = f"These runs are of a model 30 times smaller than the paper's: nothing here is to agree. {caption}"
     return Table(
         COMPARISON,
         "Beside the paper",

@@ -177,8 +177,8 @@ class Study(NamedTuple):
         return [name for name in TASKS if name in found] + sorted(found - set(TASKS))
 
     @property
-    def tiny(self) -> bool:
-        return any(run.profile == "tiny" for run in self.runs)
+    def profiles(self) -> set[str]:
+        return {run.profile for run in self.runs}
 
     def of(self, dataset: str) -> list[ScoredRun]:
         return [run for run in self.runs if run.key.dataset == dataset]

@@ -21,8 +21,9 @@ from madrl.tasks import make_importable
 from madrl.trainer.cluster import on_gpu_node
 
 
-def sample_holdout(root: str) -> Sampled:
-    """Write RUN/holdout/S.jsonl, where S is the step of the last checkpoint.
+def sample_holdout(root: str, initial: bool = False) -> Sampled:
+    """Write RUN/holdout/S.jsonl, where S is the step of the last checkpoint; with ``initial`` RUN/holdout/0.jsonl, by
+    the model that the run started from.
 
     There are as many responses to each problem as validation takes, with the temperature, length, seed, classifier and
     verifier of the run. The same call goes on after a kill.
@@ -35,11 +36,11 @@ def sample_holdout(root: str) -> Sampled:
     address = os.environ.get("RAY_ADDRESS")
     trainer = run.resolved_config().trainer
     if address and trainer.device != "cpu":
-        return on_gpu_node(address, trainer.n_gpus_per_node, _sample_here, run)
-    return _sample_here(run)
+        return on_gpu_node(address, trainer.n_gpus_per_node, _sample_here, run, initial)
+    return _sample_here(run, initial)
 
 
-def _sample_here(run: RunFolder) -> Sampled:
+def _sample_here(run: RunFolder, initial: bool) -> Sampled:
     from omegaconf import OmegaConf
 
     settings, config = run.settings(), run.resolved_config()
@@ -55,7 +56,8 @@ def _sample_here(run: RunFolder) -> Sampled:
         locked(run.lock, f"{run.root} is being trained or sampled by another process: wait for it to end"),
         all_gpus(f"the holdout of {run.root} waits: others take the GPUs") if on_gpus else nullcontext(),
     ):
-        model = trained_model(run, config)
+        model = config.actor_rollout_ref.model.path if initial else trained_model(run, config)
+        step = 0 if initial else run.checkpoint_step()
         rollout = config.actor_rollout_ref.rollout
         sampling = Sampling(
             str(model),
@@ -71,7 +73,7 @@ def _sample_here(run: RunFolder) -> Sampled:
         run.holdout.mkdir(exist_ok=True)
         return generate_file(
             Path(config.paths.data) / "holdout.parquet",
-            run.holdout / f"{run.checkpoint_step()}.jsonl",
+            run.holdout / f"{step}.jsonl",
             sampling,
             grader,
             rollout.val_kwargs.n,

@@ -38,6 +38,7 @@ from madrl.task_config import with_task
 from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.hinted_loop import PLAIN_LOOP
 from madrl.trainer.verl_settings import refusals
+from madrl.trainer.vllm_name import find_vllm_under_its_cpu_name
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
@@ -69,8 +70,10 @@ def compose(overrides: Sequence[str]) -> DictConfig:
         OmegaConf.resolve(config)
     except (HydraException, OmegaConfBaseException) as error:
         raise MadrlError(" ".join(str(error).split())) from error
-    if config.trainer.device == "cpu" and config.model_engine != "dp":
-        raise MadrlError(f"model_engine={config.model_engine!r} on a CPU: only dp, which is FSDP2, trains there")
+    if config.trainer.device == "cpu":
+        if config.model_engine != "dp":
+            raise MadrlError(f"model_engine={config.model_engine!r} on a CPU: only dp, which is FSDP2, trains there")
+        find_vllm_under_its_cpu_name()  # veRL's check of a LoRA run asks for its version
     check_keys(config, verl_config("ppo_trainer", f"model_engine={config.model_engine}"))
     check_values(config)
     return config
@@ -152,6 +155,8 @@ def _check_node(path: str, node: Any, reference: Any, known: bool) -> None:
 
 def _allowed_keys(path: str, node: DictConfig, reference: Any) -> set[str] | None:
     """The keys that veRL reads under ``path``; None where it leaves the node free."""
+    if path == "ray_kwargs.ray_init.runtime_env":
+        return None  # Ray's own, of which veRL's config names one key
     if path == "ray_kwargs.ray_init":
         return set(inspect.signature(ray.init).parameters) | {"timeline_json_file"}
     if path == "reward.custom_reward_function":

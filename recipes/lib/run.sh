@@ -15,7 +15,7 @@ case " $* " in
     exit 0
     ;;
 esac
-# The tiny profile runs on CPU cores wherever it is.
-case " ${PROFILE:+profile=$PROFILE} $* " in *' profile=tiny '*) STACK=cpu ;; esac
+# These profiles run on CPU cores wherever they are.
+case " ${PROFILE:+profile=$PROFILE} $* " in *' profile=tiny '* | *' profile=small '*) STACK=cpu ;; esac
 . "$lib/install.sh"
 exec madrl run "$@"

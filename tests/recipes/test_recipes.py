@@ -126,6 +126,17 @@ def test_every_recipe_resolves_in_both_profiles(name: str, profile: str) -> None
         assert config.actor_rollout_ref.actor.optim.lr == 5e-6
 
 
+@pytest.mark.parametrize("name", [*GRID, *WARM_STARTS])
+def test_every_recipe_takes_the_small_profile_or_says_in_a_line_why_not(name: str) -> None:
+    if (GRID | WARM_STARTS)[name][1].split()[0] not in SYNTHETIC:
+        with pytest.raises(MadrlError, match=r"^PROFILE=small: a model of 135 million parameters .*; use gpu, or tiny"):
+            of_recipe(name, PROFILE="small")
+        return
+    config = compose(of_recipe(name, PROFILE="small").hydra_overrides())
+    assert config.paths.model.endswith("/outputs/models/smollm2-135m-instruct")
+    assert [Path(file).stem for file in config.data.val_files] == ["train_probe", "validation"], "topics held out"
+
+
 @pytest.mark.parametrize("profile", ["gpu", "tiny"])
 @pytest.mark.parametrize("name", WARM_STARTS)
 def test_every_warm_start_resolves_in_both_profiles(name: str, profile: str) -> None:

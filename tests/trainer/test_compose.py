@@ -72,6 +72,20 @@ def test_the_reward_s_defaults_in_the_config_are_reward_config_s_and_calibrated_
     assert settings.reward == RewardConfig(calibrate=True)
 
 
+def test_lora_composes_where_vllm_has_the_name_of_its_cpu_wheel() -> None:
+    config = compose([*TINY, "actor_rollout_ref.model.lora_rank=8"])
+    assert config.actor_rollout_ref.model.lora_rank == 8
+
+
+def test_the_small_profile_updates_group_by_group_with_two_threads() -> None:
+    config = compose(["task=synthetic_closed", "profile=small", "trainer.experiment_name=x", "paths.model=x"])
+    rollout, actor = config.actor_rollout_ref.rollout, config.actor_rollout_ref.actor
+    assert actor.ppo_micro_batch_size_per_gpu == rollout.n < config.data.train_batch_size * rollout.n
+    assert rollout.n == config.size.small.group_size
+    assert config.trainer.device == "cpu"
+    assert config.ray_kwargs.ray_init.runtime_env.env_vars.OMP_NUM_THREADS == "2"
+
+
 def test_chunked_prefill_is_refused_on_a_cpu_because_it_kills_the_engine() -> None:
     with pytest.raises(MadrlError, match="enable_chunked_prefill"):
         compose([*TINY, "actor_rollout_ref.rollout.enable_chunked_prefill=true"])

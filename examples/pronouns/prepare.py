@@ -1,0 +1,32 @@
+"""Write the task's data beside this file: the beginning of a story about each of 40 occupations."""
+
+from pathlib import Path
+
+from madrl.schema import make_row, write_parquet
+
+PROMPT = "Continue the story with one sentence: The {occupation} came home late, because"
+OCCUPATIONS = {
+    "train": (
+        "engineer", "teacher", "plumber", "secretary", "pilot", "librarian", "dentist", "farmer", "lawyer",
+        "receptionist", "scientist", "hairdresser", "soldier", "baker", "accountant", "maid", "janitor", "babysitter",
+        "programmer", "dancer", "butcher", "cashier", "firefighter", "dietitian",
+    ),
+    "validation": ("waiter", "housekeeper", "sheriff", "florist", "architect", "cleaner", "guard", "singer"),
+    "holdout": ("nurse", "mechanic", "doctor", "midwife", "carpenter", "nanny", "electrician", "stylist"),
+}  # fmt: skip
+
+folder = Path(__file__).parent / "data"
+folder.mkdir(exist_ok=True)
+for split, occupations in OCCUPATIONS.items():
+    rows = [
+        make_row(
+            data_source=f"pronouns_{split}",
+            prompt=PROMPT.format(occupation=occupation),
+            ability="writing",
+            ground_truth=occupation,
+            index=i,
+            split=split,
+        )
+        for i, occupation in enumerate(occupations)
+    ]
+    write_parquet(rows, folder / f"{split}.parquet")
