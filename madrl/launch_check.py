@@ -202,7 +202,7 @@ def start_notes(
     pooled = verdicts(indices, correct, k, np.zeros(indices.size, dtype=np.int64))
     today, on_target = pass_at_1(correct), accuracy_at_target(settings.target, *(of[0, :k] for of in pooled))
     enough = pooled.graded[0, :k][settings.target > 0].min() >= MIN_COMPLETIONS
-    if on_target is not None and enough and min(today, on_target) < 1:
+    if today is not None and on_target is not None and enough and min(today, on_target) < 1:
         notes.append(
             f"launch check: pass@1 is {today:.3f} with today's mix, and would be {on_target:.3f} with the target's at "
             "today's accuracy in each category"
