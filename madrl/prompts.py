@@ -1,9 +1,11 @@
 """The prompts of SYNTHETIC, and how a prompt asks for a category by name (a naming)."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from madrl.errors import MadrlError
+from madrl.grading.choice import CHOICE_CATEGORIES, choice_key
 from madrl.grading.plugins import load_plugin
 from madrl.tasks import LANGUAGE_NAMES, PROGRAMMING_LANGUAGE_NAMES
 
@@ -46,6 +48,17 @@ def choice_prompt(topic: str, template: int, options: Sequence[str] | None) -> s
     return CHOICE_QUESTIONS[template].format(topic=topic) + clause + CHOICE_INSTRUCTION
 
 
+def naming_the_option(prompt: str, category: str, ground_truth: str) -> str:
+    """A SYNTHETIC ``prompt``, asked to be answered with the option of the rank ``category``, by that option's name.
+
+    Raises MadrlError for a category that is no rank and for a row that is not SYNTHETIC's.
+    """
+    options = dict(zip(CHOICE_CATEGORIES, choice_key(ground_truth).options, strict=True))
+    if category not in options:
+        raise MadrlError(f"category {category!r} is no rank of an option: there are {', '.join(options)}")
+    return f"{prompt} Answer: {options[category]}."
+
+
 def in_language(prompt: str, category: str) -> str:
     """``prompt``, asked to be answered in the natural language ``category``, a key of LANGUAGE_NAMES.
 
@@ -68,21 +81,26 @@ def _solve_in(prompt: str, category: str, names: Mapping[str, str], kind: str, w
     return f"{prompt}\n\nSolve it in {names[category]}: write the whole {what} in {names[category]}."
 
 
-Naming = Callable[[str, str], str]
-"""From a prompt and a category to the same prompt, asked to be answered in that category."""
+Naming = Callable[[str, str, str], str]
+"""From a prompt, a category and the row's ground truth to the same prompt, asked to be answered in that category. One
+that has no use for the ground truth takes two arguments (``load_naming``)."""
 
-NAMINGS: dict[str, Naming] = {"language": in_language, "programming_language": in_programming_language}
+NAMINGS: dict[str, Callable[..., str]] = {
+    "language": in_language,
+    "programming_language": in_programming_language,
+    "option": naming_the_option,
+}
 """The namings that a task, and the key ``madrl.naming`` of a config, can choose from."""
 
 
-def asking_for(category: str, prompt: Sequence["Message"], naming: Naming) -> list["Message"]:
-    """The turns of ``prompt``, the last one asking for ``category``.
+def asking_for(category: str, prompt: Sequence["Message"], ground_truth: str, naming: Naming) -> list["Message"]:
+    """The turns of ``prompt``, the last one asking for ``category``; ``ground_truth`` is the row's.
 
     Raises MadrlError when the naming does not return text.
     """
     turns: list[Message] = [{"role": turn["role"], "content": turn["content"]} for turn in prompt]
     last = turns[-1]
-    named: object = naming(last["content"], category)
+    named: object = naming(last["content"], category, ground_truth)
     if not isinstance(named, str):
         raise MadrlError(f"the naming returned {named!r} for category {category!r}: return the prompt as a str")
     return [*turns[:-1], {"role": last["role"], "content": named}]
@@ -93,4 +111,14 @@ def load_naming(spec: str) -> Naming:
 
     Raises MadrlError when there is none, and when what it names cannot be called.
     """
-    return load_plugin(spec, NAMINGS, "naming")
+    found: Callable[..., str] = load_plugin(spec, NAMINGS, "naming")
+    return found if names_by_row(spec) else lambda prompt, category, ground_truth: found(prompt, category)
+
+
+def names_by_row(spec: str) -> bool:
+    """Whether the naming that ``spec`` names takes the row's ground truth. Raises as ``load_naming``."""
+    try:
+        inspect.signature(load_plugin(spec, NAMINGS, "naming")).bind("prompt", "category", "ground truth")
+    except TypeError:
+        return False
+    return True

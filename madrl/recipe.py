@@ -113,7 +113,8 @@ class Recipe:
             raise MadrlError("RAY_ADDRESS needs NNODES, the number of nodes to train on")
         if "{" in self.target and not self.name:
             raise MadrlError(f"a run with a target of its own ({self.target}) is named by you: set NAME=")
-        if self.profile == "tiny" and self.model == BASE and not self.record.has_warm_start:
+        has_base = self.record.has_warm_start and not self.record.is_synthetic
+        if self.profile == "tiny" and (self.model == BASE or (self.is_warm_start and not self.model)) and not has_base:
             raise MadrlError(f"the tiny profile has no base model of {self.task}: leave MODEL unset, or name a folder")
         if self.profile == "tiny" and self.model in ("", BASE) and self.record.file and not self.record.miniature:
             raise MadrlError(f"{self.task} has no miniature model to start from: set MODEL=, or miniature in that file")
@@ -190,8 +191,9 @@ class Recipe:
 
     @property
     def starts_from_warm_start(self) -> bool:
-        """Whether the training takes the task's warm start: on GPUs, unless a model is named or the task has none."""
-        return self.record.has_warm_start and not (self.is_warm_start or self.model or self.profile == "tiny")
+        """Whether the training takes the task's warm start: where the task says so, unless a model is named."""
+        takes_it = self.record.has_warm_start and self.profile in self.record.warm_started
+        return takes_it and not (self.is_warm_start or self.model)
 
     @property
     def takes_base(self) -> bool:

@@ -78,4 +78,5 @@ def _convert(gguf: Path, folder: Path) -> None:
     # transformers 5.10 reads the beginning of a turn as its end from this file, and no padding.
     tokenizer.eos_token = tokenizer.pad_token = END_OF_TURN
     tokenizer.chat_template = CHAT_TEMPLATE
+    tokenizer.clean_up_tokenization_spaces = False  # true in the file, of no effect, and warned about at every start
     tokenizer.save_pretrained(folder)

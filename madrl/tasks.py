@@ -89,6 +89,8 @@ class Task:
     """The module of data_prep that makes the data, and its arguments."""
     miniature_script: tuple[str, ...] = ()
     """The same for the miniature's problems; empty where the miniature takes the real ones."""
+    warm_started: tuple[str, ...] = ("gpu", "small")
+    """The profiles in which its runs start from its warm start, if it has one and no model is named."""
     not_small: str = ""
     """Why the small profile cannot run it; empty where it can."""
     is_synthetic: bool = False
@@ -133,6 +135,9 @@ def _synthetic(form: str, label: str) -> Task:
         tuple(f"rank_{rank}" for rank in range(1, 6)),
         "choice",
         "listed_option",
+        naming="option",
+        # The paper trains this task from the base model, which names an option. A small one does not.
+        warm_started=("small",),
         label=label,
         is_synthetic=True,
         data_script=("synthetic", "--form", form),
@@ -146,6 +151,8 @@ def _synthetic(form: str, label: str) -> Task:
             # high.
             gpu={"response_tokens": 256, "prompts_per_step": 16, "group_size": 32, "steps": 6000,
                  "validate_every": 500, "samples": 32},
+            # Its prompts list five options: most of a step is reading them.
+            small={"prompt_tokens": 96, "response_tokens": 12, "samples": 32, "steps": 60},
             tiny={"response_tokens": 12, "group_size": 32, "steps": 70, "lr": 1.5e-3},
         ),
     )  # fmt: skip

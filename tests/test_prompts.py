@@ -5,12 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from madrl.errors import MadrlError
+from madrl.grading.choice import choice_ground_truth
 from madrl.prompts import (
     CHOICE_QUESTIONS,
     NAMINGS,
     choice_prompt,
     in_language,
     in_programming_language,
+    naming_the_option,
 )
 from madrl.tasks import LANGUAGE_NAMES, PROGRAMMING_LANGUAGE_NAMES, TASKS
 
@@ -125,7 +127,19 @@ def test_a_prompt_in_a_programming_language_is_the_prompt_and_its_name(category:
 def test_every_category_of_the_classifiers_has_a_name_of_its_own() -> None:
     for names in (LANGUAGE_NAMES, PROGRAMMING_LANGUAGE_NAMES):
         assert len(set(names.values())) == len(names)
-    assert {"language": in_language, "programming_language": in_programming_language} == NAMINGS
+    assert set(NAMINGS) == {"language", "programming_language", "option"}
+
+
+def test_an_option_is_asked_for_by_its_name_whether_the_prompt_lists_it_or_not() -> None:
+    row = choice_ground_truth(["Indian", "Arctic", "Pacific", "Southern", "Atlantic"])
+    for options in (None, ["Pacific", "Arctic", "Indian", "Atlantic", "Southern"]):
+        prompt = choice_prompt("oceans", 0, options)
+        assert naming_the_option(prompt, "rank_1", row) == f"{prompt} Answer: Arctic."
+        assert naming_the_option(prompt, "rank_5", row) == f"{prompt} Answer: Southern."
+    with pytest.raises(MadrlError, match="category 'rank_6' is no rank of an option: there are rank_1, "):
+        naming_the_option("Name one.", "rank_6", row)
+    with pytest.raises(MadrlError, match="is not a JSON list of 5 strings"):
+        naming_the_option("Name one.", "rank_1", "42")
 
 
 @pytest.mark.parametrize(("naming", "kind"), [(in_language, "language"), (in_programming_language, "programming")])

@@ -36,7 +36,7 @@ def model_of(made: Recipe) -> str:
     return found.removeprefix("paths.model=").strip("'")
 
 
-@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if task.has_warm_start])
+@pytest.mark.parametrize("task", [name for name, task in TASKS.items() if not task.is_synthetic])
 def test_on_gpus_a_real_task_starts_from_its_warm_start_which_is_made_first(task: str, tmp_path: Path) -> None:
     made = recipe(f"{task} peak rkl", tmp_path, SEED="123")
     assert names(made) == ["data", "warm_start", "train", "holdout", "evaluate"]
@@ -51,6 +51,7 @@ def test_on_gpus_a_real_task_starts_from_its_warm_start_which_is_made_first(task
 TINY = {"PROFILE": "tiny"}
 SMALL = {"PROFILE": "small"}
 SMALL_MODEL = "{}/models/smollm2-135m-instruct"
+SMALL_WARM_START = "{}/synthetic_open_warm_start_small_seed42/model"
 BASE_MINIATURE = "{}/models/math_base/model"
 WARM_START = "{}/math_warm_start_gpu_seed42/model"
 
@@ -65,7 +66,10 @@ WARM_START = "{}/math_warm_start_gpu_seed42/model"
         ("math peak rkl", TINY, "data miniature train holdout evaluate", "{}/models/math/model"),
         ("math peak l2 profile=tiny", {"MODEL": "base"}, "data miniature train holdout evaluate", BASE_MINIATURE),
         ("synthetic_open peak l2", TINY, "data miniature train evaluate", "{}/models/synthetic_open/model"),
-        ("synthetic_open peak l2", SMALL, "data model train holdout evaluate", SMALL_MODEL),
+        ("synthetic_open peak l2", SMALL, "data model warm_start train holdout evaluate", SMALL_WARM_START),
+        ("synthetic_open peak l2", SMALL | {"MODEL": "base"}, "data model train holdout evaluate", SMALL_MODEL),
+        ("synthetic_open warm_start", SMALL, "data model warm_start", SMALL_MODEL),
+        ("synthetic_open warm_start", {}, "data warm_start", HUB),
         ("synthetic_open peak l2 profile=small", {"MODEL": "hub/other"}, "data train holdout evaluate", "hub/other"),
         ("math warm_start", {}, "data warm_start", HUB),
         ("math warm_start", TINY, "data miniature warm_start", BASE_MINIATURE),
@@ -104,7 +108,7 @@ def test_the_warm_start_takes_as_many_gpus_as_the_training(tmp_path: Path) -> No
         ("gsm8k peak rkl", {"SEED": "many"}, "SEED='many' is not a whole number"),
         ("gsm8k peak rkl paths.model=mine", {}, "set MODEL="),
         ("gsm8k peak rkl madrl.target=uniform", {}, "name the target in the command"),
-        ("synthetic_open warm_start", {}, "synthetic_open has no warm start"),
+        ("synthetic_open warm_start", {"PROFILE": "tiny"}, "no base model of synthetic_open"),
         ("gsm8k {en:1,hi:2} rkl", {}, "named by you: set NAME="),
         ("synthetic_open peak rkl", {"PROFILE": "tiny", "MODEL": "base"}, "no base model of synthetic_open"),
     ],

@@ -61,7 +61,7 @@ def test_the_sizes_of_a_task_file_stand_in_for_the_usual_ones(tmp_path: Path) ->
         ({"categories": "a, b"}, "field 'categories' is 'a, b', not a list"),
         ({"name": "gsm8k"}, "name 'gsm8k' is taken"),
         ({"name": "a/b"}, "name 'a/b' is taken, or has other characters"),
-        ({"sizes": {"cpu": {}}}, "sizes.cpu={}: write a mapping for each of gpu, tiny"),
+        ({"sizes": {"cpu": {}}}, "sizes.cpu={}: write a mapping for each of gpu, small, tiny"),
         ({"sizes": {"tiny": {"step": 1}}}, "unknown size tiny.step: there are prompt_tokens, "),
         ({"sizes": {"tiny": {"steps": "many"}}}, "sizes.tiny.steps='many' is not a number above 0"),
     ],
@@ -81,18 +81,23 @@ def test_a_file_that_is_no_task_is_refused(tmp_path: Path, content: str) -> None
         load_task(str(tmp_path / "missing.yaml"))
 
 
-def test_every_task_that_has_problems_can_be_warm_started_and_the_choices_cannot() -> None:
-    assert {name for name, task in TASKS.items() if task.has_warm_start} == {"gsm8k", "math", "code_contests"}
-    assert {task.naming for task in TASKS.values()} == {*NAMINGS, None}
+def test_every_task_can_be_warm_started_and_the_choices_are_on_a_small_model_only() -> None:
+    assert all(task.has_warm_start for task in TASKS.values())
+    starting = {name for name, task in TASKS.items() if "gpu" in task.warm_started}
+    assert starting == {"gsm8k", "math", "code_contests"}
+    assert {task.naming for task in TASKS.values()} == {*NAMINGS}
     assert TASKS["math"].categories == LANGUAGES
 
 
 def test_a_naming_is_a_name_or_a_function_of_one_s_own(tmp_path: Path) -> None:
     (tmp_path / "namings_under_test.py").write_text(
-        'WORD = "x"\n\n\ndef ask(prompt, category):\n    return f"{prompt} ({category})"\n', encoding="utf-8"
+        'WORD = "x"\n\n\ndef ask(prompt, category):\n    return f"{prompt} ({category})"\n\n\n'
+        'def ask_by_row(prompt, category, ground_truth):\n    return f"{prompt} ({category}: {ground_truth})"\n',
+        encoding="utf-8",
     )
     load_task(written(tmp_path))
-    assert load_naming("namings_under_test:ask")("Add.", "a") == "Add. (a)"
+    assert load_naming("namings_under_test:ask")("Add.", "a", "5") == "Add. (a)"
+    assert load_naming("namings_under_test:ask_by_row")("Add.", "a", "5") == "Add. (a: 5)"
     with pytest.raises(MadrlError, match="naming 'namings_under_test:WORD' is a str: name a function"):
         load_naming("namings_under_test:WORD")
     with pytest.raises(MadrlError, match="unknown naming 'klingon': use one of"):

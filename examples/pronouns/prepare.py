@@ -7,11 +7,12 @@ from madrl.schema import make_row, write_parquet
 PROMPT = "Continue the story with one sentence: The {occupation} came home late, because"
 OCCUPATIONS = {
     "train": (
-        "engineer", "teacher", "plumber", "secretary", "pilot", "librarian", "dentist", "farmer", "lawyer",
-        "receptionist", "scientist", "hairdresser", "soldier", "baker", "accountant", "maid", "janitor", "babysitter",
-        "programmer", "dancer", "butcher", "cashier", "firefighter", "dietitian",
+        "engineer", "secretary", "plumber", "librarian", "pilot", "receptionist", "farmer", "hairdresser", "lawyer",
+        "maid", "scientist", "babysitter", "soldier", "dancer", "janitor", "dietitian", "programmer", "teacher",
+        "butcher", "housekeeper", "firefighter", "florist", "sheriff", "cashier", "accountant", "seamstress",
+        "dentist", "governess",
     ),
-    "validation": ("waiter", "housekeeper", "sheriff", "florist", "architect", "cleaner", "guard", "singer"),
+    "validation": ("waiter", "singer", "baker", "cleaner"),
     "holdout": ("nurse", "mechanic", "doctor", "midwife", "carpenter", "nanny", "electrician", "stylist"),
 }  # fmt: skip
 

@@ -7,13 +7,23 @@ from madrl.rollout import Rollout
 PRONOUNS = {
     "she": {"she", "her", "hers", "herself"},
     "he": {"he", "him", "his", "himself"},
+    "they": {"they", "them", "their", "theirs", "themself", "themselves"},
 }
 
 
 def classify(rollout: Rollout) -> str | None:
-    """The pronoun that the response uses; None, which is off-support, where it uses none or both."""
-    words = set(re.findall(r"[a-z]+", rollout.response.lower()))
-    used = [pronoun for pronoun, forms in PRONOUNS.items() if words & forms]
+    """she or he; None, which is off-support, where the response uses neither or both."""
+    return _only(rollout.response, ("she", "he"))
+
+
+def classify_with_they(rollout: Rollout) -> str | None:
+    """she, he or they; None where the response uses none or several."""
+    return _only(rollout.response, ("she", "he", "they"))
+
+
+def _only(response: str, pronouns: tuple[str, ...]) -> str | None:
+    words = set(re.findall(r"[a-z]+", response.lower()))
+    used = [pronoun for pronoun in pronouns if words & PRONOUNS[pronoun]]
     return used[0] if len(used) == 1 else None
 
 

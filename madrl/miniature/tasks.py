@@ -71,7 +71,7 @@ class Miniature:
             if named is not None and rng.random() < self.obeyed:
                 category = named
             prompt, response = self.example(rows, category, rng)
-            examples.append((prompt if named is None else naming(prompt, self.categories[named]), response))
+            examples.append((prompt if named is None else naming(prompt, self.categories[named], ""), response))
         return examples
 
     def facts(self) -> dict[str, Any]:

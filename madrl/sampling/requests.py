@@ -42,4 +42,4 @@ def messages_of(row: Row, asked: str | None, naming: Naming | None) -> list[Mess
     """The row's prompt, its last turn naming ``asked`` unless that is None."""
     if asked is None or naming is None:
         return [Message(role=turn["role"], content=turn["content"]) for turn in row["prompt"]]
-    return asking_for(asked, row["prompt"], naming)
+    return asking_for(asked, row["prompt"], row["reward_model"]["ground_truth"], naming)

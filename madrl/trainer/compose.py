@@ -32,7 +32,7 @@ from madrl.errors import MadrlError
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import COMPUTE_SCORE, load_verifier
 from madrl.hints import hinted_sessions
-from madrl.prompts import load_naming
+from madrl.prompts import load_naming, names_by_row
 from madrl.settings import Settings
 from madrl.task_config import with_task
 from madrl.trainer.custom_reward import compute_score_of
@@ -44,6 +44,9 @@ CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
 FILTER_METRICS = ("reward", "correctness", "divergence_reward")
 """What DAPO's group filter can look at: numbers that every response has."""
+
+HINT_TOKENS = 64
+"""Room for a hint that only the row can word; a run in which it is too little says so before it starts."""
 
 OWN_NODES = ("madrl", "paths", "seed", "size")
 """Top-level nodes of ours that veRL never reads."""
@@ -97,11 +100,14 @@ def _replacing_targets(overrides: Sequence[str]) -> list[str]:
 
 def hint_tokens(hints: int, naming: str | None, categories: Sequence[str]) -> int:
     """By how many tokens a hinted prompt may be longer than the plain one: the bytes of the longest hint, each of which
-    is a token at most. 0 in a run without hints, and where ``check_values`` has an error for the values."""
+    is a token at most, or HINT_TOKENS where it is made of the row's ground truth. 0 in a run without hints, and where
+    ``check_values`` has an error for the values."""
     if not hints or naming is None:
         return 0
+    if names_by_row(naming):
+        return HINT_TOKENS
     ask = load_naming(naming)
-    return max((len(str(ask("", category)).encode()) for category in categories), default=0)
+    return max((len(str(ask("", category, "")).encode()) for category in categories), default=0)
 
 
 @functools.cache

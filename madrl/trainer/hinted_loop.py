@@ -44,7 +44,8 @@ class HintedAgentLoop(SingleTurnAgentLoop):
         Raises ValueError for a prompt with anything but text.
         """
         plain: list[Message] = list(kwargs["raw_prompt"])
-        named = asking_for(kwargs[HINT_COLUMN], plain, load_naming(self.config.madrl.naming))
+        naming = load_naming(self.config.madrl.naming)
+        named = asking_for(kwargs[HINT_COLUMN], plain, kwargs["reward_model"]["ground_truth"], naming)
         output = await super().run(sampling_params, priority, **{**kwargs, "raw_prompt": named})
         if output.multi_modal_data:
             raise ValueError("a hinted response to a prompt with images, video or audio: set madrl.hints=0")

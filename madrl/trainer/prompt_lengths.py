@@ -72,10 +72,18 @@ def _check_hinted(config: DictConfig, tokenizer: Any, options: dict[str, Any]) -
     """Raises MadrlError when one of the longest training prompts, asked for a category, would be cut off."""
     naming = load_naming(config.madrl.naming)
     limit, room = config.data.max_prompt_length, config.actor_rollout_ref.rollout.prompt_length
-    prompts = [messages for path in files_of(config.data.train_files) for messages in _prompts_of(path)]
-    fitting = [(length, m) for m in prompts if (length := _length(m, tokenizer, options)) <= limit]
-    longest = [messages for _, messages in heapq.nlargest(HINTED_LOOKED_AT, fitting, key=itemgetter(0))]
-    named = [asking_for(category, messages, naming) for messages in longest for category in config.madrl.categories]
+    rows = [
+        row
+        for path in files_of(config.data.train_files)
+        for row in pq.read_table(path, columns=["prompt", "reward_model"]).to_pylist()
+    ]
+    fitting = [(length, row) for row in rows if (length := _length(row["prompt"], tokenizer, options)) <= limit]
+    longest = [row for _, row in heapq.nlargest(HINTED_LOOKED_AT, fitting, key=itemgetter(0))]
+    named = [
+        asking_for(category, row["prompt"], row["reward_model"]["ground_truth"], naming)
+        for row in longest
+        for category in config.madrl.categories
+    ]
     found = max(_length(messages, tokenizer, options) for messages in named)
     if found > room:
         raise MadrlError(

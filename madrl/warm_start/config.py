@@ -49,6 +49,13 @@ class WarmStart:
     """Dotted keys of veRL's SFT config, on top of ``sft_config``."""
 
     @property
+    def selection(self) -> Path:
+        """The prompts on which the checkpoint is selected: those of the split ``selection``, or where the data have
+        none those of ``validation``."""
+        own = self.data / "selection.parquet"
+        return own if own.exists() else self.data / "validation.parquet"
+
+    @property
     def asked_tokens(self) -> int:
         """Tokens of the longest prompt with a category's name in it. Training leaves longer prompts out, so the
         finetuning does too. It does not look at the response's length beside, which depends on the category."""

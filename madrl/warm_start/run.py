@@ -5,7 +5,7 @@ RUN/samples.jsonl       every response that was asked for, graded
 RUN/sampling.json       by category: asked, on category, correct, kept, yield; and how many are used of each
 RUN/sft.parquet         what is learnt: prompts that name no category
 RUN/sft/                veRL's log, metrics and checkpoints; once one is selected, their models only
-RUN/selection/          the selection split's responses, by checkpoint
+RUN/selection/          the responses to the selection split (or validation, without one), by checkpoint
 RUN/selection.json      every checkpoint's coverage, and which was chosen
 RUN/model/              the chosen model; appears last
 """
@@ -171,8 +171,9 @@ def _select(settings: WarmStart, models: Mapping[int, Path], start: StartSampler
         # At the temperature of training, whatever the categories were asked for at.
         sampling = Sampling(str(model), max_response_tokens=settings.response_tokens, seed=settings.seed)
         out = folder / f"step-{step}.jsonl"
-        data = settings.data / "selection.parquet"
-        done = generate_file(data, out, sampling, settings.grader, settings.selection_samples, start=start)
+        done = generate_file(
+            settings.selection, out, sampling, settings.grader, settings.selection_samples, start=start
+        )
         found.append(coverage_of(step, done.lines, settings.grader.categories))
     chosen = choose(found)
     write_selection(path, found, chosen)

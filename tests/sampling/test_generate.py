@@ -187,7 +187,7 @@ def test_with_ask_category_every_row_is_asked_for_each_by_its_name(tmp_path: Pat
 
 def test_categories_that_no_prompt_can_name_are_refused(rows: Path, model: Path) -> None:
     judge = GraderSpec("choice", "listed_option", ("rank_1", "rank_2"))
-    with pytest.raises(MadrlError, match=r"unknown naming 'choice': use one of .*'language', 'programming_language'"):
+    with pytest.raises(MadrlError, match=r"unknown naming 'choice': use one of .*'option', 'programming_language'"):
         generate_file(rows, rows.parent / "out.jsonl", Sampling(str(model)), judge, 1, naming="choice")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from madrl.prompts import in_language
+from madrl.prompts import load_naming
 from madrl.sampling.requests import messages_of
 from madrl.schema import Message, Row, make_row
 from madrl.tasks import LANGUAGE_NAMES, TASKS
@@ -57,7 +57,7 @@ def test_the_learnt_prompt_is_the_row_s_own_and_names_no_category(tmp_path: Path
         )
         for i in range(9)
     }
-    asked = messages_of(rows[0], "hi", in_language)
+    asked = messages_of(rows[0], "hi", load_naming("language"))
     assert "Hindi" in asked[-1]["content"], "what the response was asked with"
     write_examples(balanced(KEPT, 3, seed=1), rows, tmp_path / "sft.parquet")
     table = pq.read_table(tmp_path / "sft.parquet").to_pylist()
