@@ -154,8 +154,8 @@ def miniature_of(task: Task, base: bool = False, skew: tuple[float, ...] | None 
 
     Raises MadrlError when the task has none, and for a skew that has not a share for each category.
     """
-    if base and task.naming is None:
-        raise MadrlError(f"task {task.name} has no base: no prompt asks for its categories (naming)")
+    if base and (task.naming is None or task.is_synthetic):
+        raise MadrlError(f"task {task.name} has no base: no prompt of its miniature asks for a category (naming)")
     if skew is not None and len(skew) != len(task.categories):
         raise MadrlError(f"a skew of {len(skew)} weights: task {task.name} has {len(task.categories)} categories")
     if base and skew is None:

@@ -123,7 +123,9 @@ def test_a_base_answers_in_the_first_category_unless_asked_for_another_and_then_
 
 def test_a_base_and_a_miniature_of_one_task_are_different_models(tmp_path: Path) -> None:
     assert miniature_of(TASKS["math"], base=True).facts() != MINIATURES["math"].facts()
-    with pytest.raises(MadrlError, match="task synthetic_open has no base: no prompt asks for its categories"):
+    with pytest.raises(
+        MadrlError, match="task synthetic_open has no base: no prompt of its miniature asks for a category"
+    ):
         build(TASKS["synthetic_open"], tmp_path, tmp_path, seed=1, base=True)
 
 

@@ -69,6 +69,7 @@ def loop_of(engine: Engine, tokenizer: Any) -> HintedAgentLoop:
 
 async def run(engine: Engine, tokenizer: Any, logprobs: bool) -> Any:
     row: dict[str, Any] = {"raw_prompt": [{"role": "user", "content": PLAIN}], HINT_COLUMN: "fr", "uid": "p"}
+    row["reward_model"] = {"ground_truth": "7"}
     return await loop_of(engine, tokenizer).run({"temperature": 1.0, "logprobs": logprobs}, **row)
 
 
