@@ -132,8 +132,9 @@ def test_every_recipe_takes_the_small_profile_or_says_in_a_line_why_not(name: st
         with pytest.raises(MadrlError, match=r"^PROFILE=small: a model of 135 million parameters .*; use gpu, or tiny"):
             of_recipe(name, PROFILE="small")
         return
-    config = compose(of_recipe(name, PROFILE="small").hydra_overrides())
-    assert config.paths.model.endswith("/outputs/models/smollm2-135m-instruct")
+    recipe = of_recipe(name, PROFILE="small")
+    config = compose(recipe.hydra_overrides())
+    assert config.paths.model.endswith(f"/outputs/{recipe.task}_warm_start_small_seed42/model")
     assert [Path(file).stem for file in config.data.val_files] == ["train_probe", "validation"], "topics held out"
 
 
