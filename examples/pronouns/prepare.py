@@ -7,13 +7,13 @@ from madrl.schema import make_row, write_parquet
 PROMPT = "Continue the story with one sentence: The {occupation} came home late, because"
 OCCUPATIONS = {
     "train": (
-        "engineer", "secretary", "plumber", "librarian", "pilot", "receptionist", "farmer", "hairdresser", "lawyer",
+        "engineer", "secretary", "electrician", "librarian", "pilot", "receptionist", "farmer", "hairdresser", "lawyer",
         "maid", "scientist", "babysitter", "soldier", "dancer", "janitor", "dietitian", "programmer", "teacher",
         "butcher", "housekeeper", "firefighter", "florist", "sheriff", "cashier", "accountant", "seamstress",
         "dentist", "governess",
     ),
     "validation": ("waiter", "singer", "baker", "cleaner"),
-    "holdout": ("nurse", "mechanic", "doctor", "midwife", "carpenter", "nanny", "electrician", "stylist"),
+    "holdout": ("nurse", "mechanic", "doctor", "midwife", "carpenter", "nanny", "plumber", "stylist"),
 }  # fmt: skip
 
 folder = Path(__file__).parent / "data"
