@@ -211,8 +211,12 @@ def test_the_first_responses_say_what_is_out_of_reach_and_what_the_mix_costs() -
 def test_what_the_mix_costs_is_not_said_of_few_responses_in_a_wanted_category() -> None:
     wanted = with_reward({"en": 1, "es": 1})
     for spanish, said in ((0, False), (29, False), (30, True)):
-        notes = start_notes(wanted, 16, of(*[0] * 50, *[2] * spanish), [1.0] * (50 + spanish))
+        notes = start_notes(wanted, 16, of(*[0] * 50, *[2] * spanish), [0.0, *[1.0] * (49 + spanish)])
         assert any("pass@1" in note for note in notes) is said
+
+
+def test_a_mix_that_costs_nothing_since_all_is_correct_is_not_spoken_of() -> None:
+    assert start_notes(with_reward({"en": 1, "es": 1}), 16, of(*[0] * 50, *[2] * 50), [1.0] * 100) == []
 
 
 def test_reach_is_of_all_responses_the_off_support_ones_included() -> None:

@@ -59,13 +59,14 @@ class Quantity(NamedTuple):
 ROUNDED_DECIMALS = 6
 
 _INTEGER = r"\d++"
+# Atomic groups around repeated groups: before Python 3.11.5 ``(?:...)++`` fails to match what it should (gh-106052).
 _NUMBER = r"""
-    (?: [1-9]\d{0,2} (?:,\d{3})++ (?:\.\d++)?           # 1,234,567.8
-      | [1-9]\d? (?:,\d{2})+ ,\d{3} (?:\.\d++)?        # 12,34,567.8, Indian
-      | [1-9]\d{0,2} (?:[ ']\d{3})++ (?:[.,]\d++)?      # 1 234 567,8
-      | [1-9]\d{0,2} (?:\.\d{3})++ ,\d++                # 1.234.567,8
-      | [1-9]\d{0,2} (?:\.\d{3}){2,}+                  # 1.234.567
-      | \d++ ,\d++                                      # 3,50
+    (?: [1-9]\d{0,2} (?>(?:,\d{3})+) (?:\.\d++)?       # 1,234,567.8
+      | [1-9]\d? (?:,\d{2})+ ,\d{3} (?:\.\d++)?       # 12,34,567.8, Indian
+      | [1-9]\d{0,2} (?>(?:[ ']\d{3})+) (?:[.,]\d++)?  # 1 234 567,8
+      | [1-9]\d{0,2} (?>(?:\.\d{3})+) ,\d++            # 1.234.567,8
+      | [1-9]\d{0,2} (?>(?:\.\d{3}){2,})               # 1.234.567
+      | \d++ ,\d++                                     # 3,50
       | \d++ (?:\.\d*+)? | \.\d++
     ) (?![\d.,]*\d)"""
 _CURRENCY = r"(?:[₹€£¥₩₽₨৳]|(?:US|USD|EUR|GBP|INR|CNY|RMB|Rs)(?![A-Za-z])\.?|\"\s*(?:रु|रू|रुपये|Rs|USD|US)\.?\s*\"\.?)"
@@ -119,14 +120,14 @@ _LATIN = r"[A-Za-zÀ-ÖØ-öø-ÿœŒ]"
 _UNITS = re.compile(
     rf"""
     (?: (?:{_SHORT_UNIT})(?!{_LATIN}) )?                      # 42cm
-    (?: \s*(?:\^\s*\\circ|[₹€£¥₩₽₨৳¢])
+    (?>(?: \s*(?:\^\s*\\circ|[₹€£¥₩₽₨৳¢])
       | \s*"(?!\s*(?:or|and|y|o|e|et|ou|或|和|या|और)\s*")[^"\d]*"                                             # 42"个"
       | \s+(?!(?:{_NO_UNIT})\b)(?:{_LATIN}{{3,}}|(?:{_SHORT_UNIT})(?!{_LATIN}))       # 42 apples
       | \s+[{_LETTER_UNITS}](?!{_LATIN})
       | (?<=/)\s*{_LATIN}{{1,8}}
       | \s*[.'/()-](?=\s|{_LATIN}|"|$|[.)])
       | (?<=[a-zA-Z"])\s*\^\s*\{{?\s*[23](?:\s*\}})?
-    )*+                         # a unit that two lines take is taken by the first: 2^n ways to read n of them else
+    )*)                         # a unit that two lines take is taken by the first: 2^n ways to read n of them else
     [\s.]*
     """,
     re.VERBOSE,
