@@ -1,4 +1,4 @@
-"""Write the task's data beside this file: the beginning of a story about each of 40 occupations."""
+"""Write the task's data beside this file: the beginning of a story about each of 60 occupations."""
 
 from pathlib import Path
 
@@ -9,8 +9,10 @@ OCCUPATIONS = {
     "train": (
         "engineer", "secretary", "electrician", "librarian", "pilot", "receptionist", "farmer", "hairdresser", "lawyer",
         "maid", "scientist", "babysitter", "soldier", "dancer", "janitor", "dietitian", "programmer", "teacher",
-        "butcher", "housekeeper", "firefighter", "florist", "sheriff", "cashier", "accountant", "seamstress",
-        "dentist", "governess",
+        "butcher", "housekeeper", "firefighter", "florist", "sheriff", "caregiver", "accountant", "seamstress",
+        "dentist", "governess", "blacksmith", "manicurist", "truck driver", "beautician", "miner", "homemaker",
+        "welder", "social worker", "locksmith", "flight attendant", "surgeon", "nun", "judge", "dental hygienist",
+        "banker", "makeup artist", "professor", "preschool teacher", "guard", "knitter",
     ),
     "validation": ("waiter", "singer", "baker", "cleaner"),
     "holdout": ("nurse", "mechanic", "doctor", "midwife", "carpenter", "nanny", "plumber", "stylist"),

@@ -5,11 +5,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import madrl
 from madrl.errors import MadrlError
 from madrl.files import leaves
 from madrl.grading.grader import GraderSpec
-from madrl.targets import check_categories
+from madrl.targets import check_categories, resolve_target
 from madrl.task_config import with_task
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
@@ -37,6 +40,8 @@ class WarmStart:
     prompt_tokens: int
     response_tokens: int
     temperature: float
+    target: NDArray[np.float64]
+    """The mix that is learnt, by category, shape (K,)."""
     per_category: int
     rows_per_round: int
     samples_per_row: int
@@ -47,6 +52,11 @@ class WarmStart:
     sft_config: str
     sft: dict[str, Any]
     """Dotted keys of veRL's SFT config, on top of ``sft_config``."""
+
+    @property
+    def wanted(self) -> list[str]:
+        """The categories with a weight in ``target``."""
+        return [name for name, share in zip(self.grader.categories, self.target, strict=True) if share]
 
     @property
     def selection(self) -> Path:
@@ -135,7 +145,8 @@ def _checked(config: Mapping[str, Any]) -> WarmStart:
         raise MadrlError(f"warm_start.min_yield={node['min_yield']!r} is not a number in [0, 1)")
     if not _is_number(config["seed"], int) or config["seed"] < 0:
         raise MadrlError(f"seed={config['seed']!r} is not a whole number")
-    return WarmStart(**elsewhere, **node)
+    target = resolve_target(node["target"], elsewhere["grader"].categories)
+    return WarmStart(**elsewhere, **{**node, "target": target})
 
 
 def _is_number(value: Any, kind: Any = int | float) -> bool:

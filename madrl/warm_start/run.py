@@ -2,7 +2,7 @@
 
 RUN/config.yaml         the resolved config
 RUN/samples.jsonl       every response that was asked for, graded
-RUN/sampling.json       by category: asked, on category, correct, kept, yield; and how many are used of each
+RUN/sampling.json       by category: asked, on category, correct, kept, yield, and how many are used
 RUN/sft.parquet         what is learnt: prompts that name no category
 RUN/sft/                veRL's log, metrics and checkpoints; once one is selected, their models only
 RUN/selection/          the responses to the selection split (or validation, without one), by checkpoint
@@ -12,6 +12,7 @@ RUN/model/              the chosen model; appears last
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -28,7 +29,7 @@ from madrl.sampling.engine import Engines, Sampling, StartSampler, visible_devic
 from madrl.sampling.generate import generate_file
 from madrl.sampling.requests import read_rows
 from madrl.warm_start.config import WarmStart, compose
-from madrl.warm_start.sampling import balanced, sample, write_examples
+from madrl.warm_start.sampling import mixed, sample, write_examples
 from madrl.warm_start.selection import Coverage, choose, coverage_of, read_selection, write_selection
 from madrl.warm_start.tables import sampling_table, selection_table
 
@@ -65,7 +66,7 @@ def warm_start(overrides: Sequence[str], dry_run: bool = False, start: StartSamp
         if sft is not None:
             with all_gpus(f"{run} waits: others take the GPUs") if sft.trainer.device != "cpu" else nullcontext():
                 used = _sample(settings, start)
-                console.print(sampling_table(_read(run / "sampling.json")["categories"], used))
+                console.print(sampling_table(_read(run / "sampling.json")["categories"]))
                 models = _finetune(settings, used)
                 chosen = _select(settings, models, start)
             _prune(run / "sft" / "checkpoints")
@@ -101,7 +102,7 @@ def _check(settings: WarmStart) -> "DictConfig":
     it."""
     Grader(settings.grader)
     load_naming(settings.naming)
-    return _finetuning(settings, settings.per_category).config()
+    return _finetuning(settings, settings.per_category * len(settings.wanted)).config()
 
 
 def _claim(path: Path, config: Mapping[str, Any]) -> None:
@@ -117,30 +118,29 @@ def _claim(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def _sample(settings: WarmStart, start: StartSampler) -> int:
-    """Rejection sampling and the finetuning's rows; returns how many of each category are used."""
+    """Rejection sampling and the finetuning's rows; returns how many responses are used."""
     report, rows_file = settings.run / "sampling.json", settings.run / "sft.parquet"
     if not report.exists():
         harvests = sample(settings, start)
-        chosen = balanced({n: h.kept for n, h in harvests.items()}, settings.per_category, settings.seed)
+        kept = {name: harvest.kept for name, harvest in harvests.items()}
+        chosen = mixed(kept, settings.target, settings.per_category, settings.seed)
         if len(chosen) < settings.batch_size:
             raise MadrlError(
                 f"{len(chosen)} responses to learn from are less than one batch of {settings.batch_size}: ask for more "
                 "(warm_start.per_category, samples_per_row), or lower sft.data.train_batch_size"
             )
         write_examples(chosen, read_rows(settings.data / "train.parquet"), rows_file)
-        found = {
-            "used_of_each": len(chosen) // len(harvests),
-            "categories": {name: harvest.facts() for name, harvest in harvests.items()},
-        }
-        write_json(report, found)
-    return int(_read(report)["used_of_each"])
+        used = Counter(line["asked"] for line in chosen)
+        found = {name: {**harvest.facts(), "used": used[name]} for name, harvest in harvests.items()}
+        write_json(report, {"categories": found})
+    return sum(int(found["used"]) for found in _read(report)["categories"].values())
 
 
 def _finetuning(settings: WarmStart, used: int) -> "Finetuning":
-    """The finetuning on ``used`` responses of each category."""
+    """The finetuning on ``used`` responses."""
     from madrl.trainer.sft import Finetuning
 
-    steps, between = settings.steps(used * len(settings.grader.categories))
+    steps, between = settings.steps(used)
     return Finetuning(
         model=settings.model,
         train_file=settings.run / "sft.parquet",
@@ -174,8 +174,8 @@ def _select(settings: WarmStart, models: Mapping[int, Path], start: StartSampler
         done = generate_file(
             settings.selection, out, sampling, settings.grader, settings.selection_samples, start=start
         )
-        found.append(coverage_of(step, done.lines, settings.grader.categories))
-    chosen = choose(found)
+        found.append(coverage_of(step, done.lines, settings.grader.categories, settings.target))
+    chosen = choose(found, settings.wanted)
     write_selection(path, found, chosen)
     return chosen.step
 

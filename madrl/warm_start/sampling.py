@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from madrl.errors import MadrlError
 from madrl.files import replacing
 from madrl.grading import normal_form
@@ -119,7 +122,7 @@ def sample(settings: WarmStart, start: StartSampler = Engines) -> dict[str, Harv
     Every response is in ``samples.jsonl``. Raises MadrlError as soon as a category's yield is below ``min_yield``.
     """
     sampling = Sampling(settings.model, settings.temperature, settings.response_tokens, settings.seed)
-    names = settings.grader.categories
+    names = settings.wanted
     decides = {key: getattr(settings, key) for key in ("per_category", "rows_per_round", "samples_per_row")}
     data, out = settings.data / "train.parquet", settings.run / "samples.jsonl"
     decides["asked_tokens"] = settings.asked_tokens
@@ -152,11 +155,15 @@ def check_yield(harvests: Mapping[str, Harvest], settings: WarmStart) -> None:
         )
 
 
-def balanced(kept: Mapping[str, Sequence[Record]], at_most: int, seed: int) -> list[Record]:
-    """The same number of responses of each category, in random order. It is the number that the scarcest has, and not
-    more than ``at_most``; of a category that has more, the first ones are taken."""
-    count = min(at_most, *(len(lines) for lines in kept.values()))
-    chosen = [line for lines in kept.values() for line in lines[:count]]
+def mixed(kept: Mapping[str, Sequence[Record]], target: NDArray[np.float64], at_most: int, seed: int) -> list[Record]:
+    """Responses whose categories have the shares of ``target``, shape (K,), in random order: as many as the scarcest
+    category allows for, and not more than ``at_most`` of any. Of a category that has more, the first ones are taken.
+    ``kept`` has the categories with a share, in the order of ``target``."""
+    shares = target[target > 0]
+    available = np.array([min(at_most, len(lines)) for lines in kept.values()])
+    # A whole number less a rounding error is that number.
+    counts = np.floor((available / shares).min() * shares + 1e-9).astype(int)
+    chosen = [line for lines, count in zip(kept.values(), counts, strict=True) for line in lines[:count]]
     random.Random(seed).shuffle(chosen)
     return chosen
 

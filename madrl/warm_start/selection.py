@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
 from madrl.evaluation.metrics import jsd_floor, jsd_to_target, off_support_rate, pass_at_1, shares, ungraded_rate
 from madrl.files import write_json
 from madrl.frequency import category_counts, category_indices
 from madrl.records import Record
-from madrl.targets import uniform
 
-RULE = "largest min_share, then lowest jsd to uniform, then the earliest step; the base model is shown and not chosen"
+RULE = "largest reach, then lowest jsd to the target, then the earliest step; the base model is shown and not chosen"
 
 
 class Coverage(NamedTuple):
@@ -28,32 +28,31 @@ class Coverage(NamedTuple):
     samples: int
     shares: dict[str, float | None]
     """The share of each category among the on-support responses."""
-    min_share: float
-    """The rarest category's share of all responses, off-support ones included, as a group's frequencies count them in
-    training: how likely a response reaches it."""
+    reach: float
+    """Of the wanted categories, the least share of all responses, off-support ones included, as a group's frequencies
+    count them in training, in units of the target's share: 1 on target, 0 where one is never sampled."""
     jsd: float | None
-    """The JSD of ``shares`` to the uniform distribution, in nats; None when nothing is on-support."""
+    """The JSD of ``shares`` to the target, in nats; None when nothing is on-support."""
     floor: float | None
-    """The JSD that a uniform policy would show at as many on-support responses."""
+    """The JSD that a policy on the target would show at as many on-support responses."""
     off_support: float
     ungraded: float
     pass_at_1: float | None
 
 
-def coverage_of(step: int, lines: Sequence[Record], categories: Sequence[str]) -> Coverage:
-    """Measure one checkpoint. Raises MadrlError when there are no responses."""
+def coverage_of(step: int, lines: Sequence[Record], categories: Sequence[str], target: NDArray[np.float64]) -> Coverage:
+    """Measure one checkpoint against ``target``, shape (K,). Raises MadrlError when there are no responses."""
     if not lines:
         raise MadrlError(f"no responses of step {step}: the selection split is empty")
     indices = category_indices([line["category"] for line in lines], categories)
     correct = [line["correct"] for line in lines]
-    target = uniform(len(categories))
     counts = category_counts(indices, len(categories))
     found = shares(indices, len(categories))
     return Coverage(
         step=step,
         samples=len(lines),
         shares={name: float(s) if np.isfinite(s) else None for name, s in zip(categories, found, strict=True)},
-        min_share=float(counts.min() / len(lines)),
+        reach=float((counts[target > 0] / target[target > 0]).min() / len(lines)),
         jsd=jsd_to_target(target, indices),
         floor=jsd_floor(target, int(counts.sum())).mean if counts.sum() else None,
         off_support=off_support_rate(indices) or 0.0,
@@ -62,18 +61,17 @@ def coverage_of(step: int, lines: Sequence[Record], categories: Sequence[str]) -
     )
 
 
-def choose(checkpoints: Sequence[Coverage]) -> Coverage:
-    """The checkpoint to start training from, by RULE. Raises MadrlError when none of them reaches every category."""
+def choose(checkpoints: Sequence[Coverage], wanted: Sequence[str]) -> Coverage:
+    """The checkpoint to start training from, by RULE. Raises MadrlError when none of them reaches every ``wanted``
+    category."""
     candidates = [found for found in checkpoints if found.step > 0]
-    best = min(
-        candidates, key=lambda found: (-found.min_share, found.jsd if found.jsd is not None else np.inf, found.step)
-    )
-    if best.min_share == 0.0:
-        never = [name for name, share in best.shares.items() if not share]
+    best = min(candidates, key=lambda found: (-found.reach, found.jsd if found.jsd is not None else np.inf, found.step))
+    if best.reach == 0.0:
+        never = [name for name in wanted if not best.shares[name]]
         raise MadrlError(
-            f"no checkpoint reaches every category: even the best, step {best.step}, never samples {', '.join(never)}: "
-            "finetune longer (warm_start.epochs), on more responses (warm_start.per_category), or with a larger "
-            "learning rate (sft.optim.lr)"
+            f"no checkpoint reaches every wanted category: even the best, step {best.step}, never samples "
+            f"{', '.join(never)}: finetune longer (warm_start.epochs), on more responses (warm_start.per_category), or "
+            "with a larger learning rate (sft.optim.lr)"
         )
     return best
 

@@ -9,14 +9,14 @@ from rich.table import Table
 from madrl.warm_start.selection import Coverage
 
 
-def sampling_table(report: Mapping[str, Mapping[str, Any]], used: int) -> Table:
-    """One row for each category; ``used`` responses of each go into the finetuning."""
-    table = Table(title=f"Rejection sampling: {used} of each category are used", box=SIMPLE_HEAD)
-    for name in ("category", "asked", "on category", "correct", "kept", "yield", "ungraded"):
+def sampling_table(report: Mapping[str, Mapping[str, Any]]) -> Table:
+    """One row for each category that was asked for."""
+    table = Table(title="Rejection sampling", box=SIMPLE_HEAD)
+    for name in ("category", "asked", "on category", "correct", "kept", "yield", "ungraded", "used"):
         table.add_column(name, justify="left" if name == "category" else "right")
     for category, found in report.items():
         counts = (str(found[key]) for key in ("asked", "on_category", "correct", "kept"))
-        table.add_row(category, *counts, f"{found['yield']:.1%}", str(found["ungraded"]))
+        table.add_row(category, *counts, f"{found['yield']:.1%}", str(found["ungraded"]), str(found["used"]))
     return table
 
 
@@ -24,14 +24,14 @@ def selection_table(checkpoints: Sequence[Coverage], chosen: int) -> Table:
     """One row for each checkpoint; the chosen one is marked."""
     table = Table(title="Checkpoints on the selection split, asked for no category", box=SIMPLE_HEAD)
     names = list(checkpoints[0].shares)
-    for name in ("step", *names, "min share", "JSD", "floor", "off-supp.", "pass@1"):
+    for name in ("step", *names, "reach", "JSD", "floor", "off-supp.", "pass@1"):
         table.add_column(name, justify="right")
     for found in checkpoints:
         label = "base" if found.step == 0 else f"{'* ' if found.step == chosen else ''}{found.step}"
         table.add_row(
             label,
             *(_number(found.shares[name], ".3f") for name in names),
-            _number(found.min_share, ".3f"),
+            _number(found.reach, ".3f"),
             _number(found.jsd, ".4f"),
             _number(found.floor, ".4f"),
             _number(found.off_support, ".1%"),

@@ -8,6 +8,7 @@ import pytest
 from madrl.errors import MadrlError
 from madrl.grading.grader import GraderSpec
 from madrl.sampling.requests import Request
+from madrl.targets import uniform
 from madrl.warm_start.config import WarmStart
 from madrl.warm_start.sampling import Harvest, check_yield, harvests_of, next_round, normalized
 
@@ -25,6 +26,7 @@ def settings(**changed: Any) -> WarmStart:
         "prompt_tokens": 60,
         "response_tokens": 40,
         "temperature": 1.0,
+        "target": uniform(len(CATEGORIES)),
         "per_category": 10,
         "rows_per_round": 100,
         "samples_per_row": 2,

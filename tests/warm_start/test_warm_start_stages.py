@@ -3,6 +3,7 @@ and the config of every task, checked against the installed veRL."""
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,8 @@ def test_the_whole_warm_start_leaves_a_model_and_says_how_it_came_about(
     assert stage.call() == 0
     assert (stage.run / "model" / "config.json").exists()
     report = json.loads((stage.run / "sampling.json").read_text())
-    assert report["used_of_each"] == 20
     for found in report["categories"].values():
+        assert found["used"] == 20
         # Asked 25, of which a third is wrong: not enough, so once more, 64 at least but 25 a round.
         assert (found["asked"], found["on_category"], found["ungraded"]) == (50, 50, 0)
         assert found["kept"] == found["correct"] == 33 or found["kept"] == found["correct"] == 34
@@ -95,12 +96,20 @@ def test_the_whole_warm_start_leaves_a_model_and_says_how_it_came_about(
     assert [checkpoint["step"] for checkpoint in selection["checkpoints"]] == [0, 3, 6, 9, 12]
     assert selection["chosen"] == 3, "all reach as much, so the earliest"
     out = capsys.readouterr().out
-    assert "20 of each category are used" in out
+    assert "Rejection sampling" in out
     assert "the checkpoint of step 3, by coverage" in out
     [finetuning] = stage.finetunings
     assert (finetuning.steps, finetuning.save_every, finetuning.config_name) == (12, 3, "miniature_sft")
     assert not list((stage.run / "sft").rglob("optim.pt")), "only models are left of the checkpoints"
     assert len(list((stage.run / "sft").rglob("model.safetensors"))) == 4
+
+
+def test_a_target_of_its_own_is_learnt_and_only_what_it_wants_is_asked_for(stage: Stage) -> None:
+    assert stage.call("warm_start.target={en: 1, es: 3}", "sft.data.train_batch_size=8") == 0
+    assert {request.asked for request in stage.engines.asked} == {"en", "es", None}, "None: the selection"
+    learnt = Counter(row["category"] for row in pq.read_table(stage.run / "sft.parquet").to_pylist())
+    assert learnt == {"es": 20, "en": 6}
+    assert stage.finetunings[0].steps == 12  # 26 responses, four epochs, batches of 8, four checkpoints
 
 
 def test_called_again_it_starts_nothing_and_shows_the_same_table(
@@ -115,7 +124,7 @@ def test_called_again_it_starts_nothing_and_shows_the_same_table(
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
-@pytest.mark.parametrize("stopped_in", ["balanced", "write_examples", "_finetune", "_select", "_prune"])
+@pytest.mark.parametrize("stopped_in", ["mixed", "write_examples", "_finetune", "_select", "_prune"])
 def test_stopped_in_any_stage_it_goes_on_and_ends_with_the_same_files(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped_in: str
 ) -> None:
@@ -166,6 +175,7 @@ def test_a_folder_of_another_warm_start_is_refused(stage: Stage, capsys: pytest.
         ("warm_start.temperature=warm", "warm_start.temperature='warm' is not a number above 0"),
         ("sft.data.train_batch_size=many", "sft.data.train_batch_size='many' is not a whole number above 0"),
         ("sft.data.train_batch_size=0", "sft.data.train_batch_size=0 is not a whole number above 0"),
+        ("warm_start.target=flat", "unknown target 'flat'"),
         ("seed=true", "seed=True is not a whole number"),
         ("madrl.categories=en", "madrl.categories='en' is not a list: write madrl.categories=[a,b,c]"),
         ("madrl.verifier=maths", "unknown verifier 'maths'"),
