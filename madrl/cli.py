@@ -176,6 +176,20 @@ def _temperature_sweep(parser: ArgumentParser, words: Sequence[str]) -> None:
     temperature_sweep.sweep(parser.parse_intermixed_args(words).source, os.environ)
 
 
+def _alternatives(parser: ArgumentParser, words: Sequence[str]) -> None:
+    """Measure what one would try in place of a distribution reward."""
+    from madrl import alternatives
+
+    parser.formatter_class, parser.description = RawDescriptionHelpFormatter, alternatives.__doc__
+    parser.add_argument("words", nargs="+", metavar="WORD", help="TASK, or TASK TARGET; overrides of all trainings")
+    args = parser.parse_intermixed_args(words)
+    from rich.console import Console
+
+    from madrl.report.table import console
+
+    Console(width=160).print(console(alternatives.alternatives(args.words, os.environ)))
+
+
 def _report(parser: ArgumentParser, words: Sequence[str]) -> None:
     """Make tables, figures and a page of many runs, or the page of one."""
     add = parser.add_argument
@@ -250,6 +264,9 @@ def _generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     add("--max-response-tokens", type=int, metavar="N", default=Sampling.max_response_tokens, help="(%(default)s)")
     add("--seed", type=int, default=Sampling.seed, help="of the responses (%(default)s)")
     add("--ask-category", action="store_true", help="ask each row once for each category, in a prompt that names it")
+    _add_target_option(parser, "with --ask-category: ask for one category a response, drawn from it; ", required=False)
+    several = "have several answers written with a probability each, and draw one (verbalized sampling)"
+    add("--verbalized", action="store_true", help=several)
     add("--naming", help=f"how it is named: {', '.join(NAMINGS)}, or pkg.module:name (default: as the classifier)")
     template = """arguments of the model's chat template, such as '{"enable_thinking": false}' (none)"""
     add("--chat-template", metavar="JSON", default="{}", help=template)
@@ -263,8 +280,18 @@ def _generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     if args.ask_category and not args.naming and args.classifier not in NAMINGS:
         raise MadrlError(f"nothing says how to ask for a category of {args.classifier}: give --naming")
     naming = (args.naming or args.classifier) if args.ask_category else None
+    if args.target and not args.ask_category:
+        raise MadrlError("--target draws the category that is asked for: give --ask-category as well")
     gpus = args.tensor_parallel_size
-    _print_generated(generate_file(args.data, args.output, sampling, grader, args.samples, naming, gpus))
+    if args.verbalized:
+        if args.ask_category:
+            raise MadrlError("--verbalized names no category: leave --ask-category out")
+        from madrl.sampling.verbalized import verbalized_file
+
+        _print_generated(verbalized_file(args.data, args.output, sampling, grader, args.samples, gpus))
+        return
+    target = _target(args.target, grader.categories) if args.target else None
+    _print_generated(generate_file(args.data, args.output, sampling, grader, args.samples, naming, gpus, target))
 
 
 def _classify(parser: ArgumentParser, words: Sequence[str]) -> None:
@@ -359,6 +386,7 @@ COMMANDS: dict[str, Command] = {
     "holdout": _holdout,
     "evaluate": _evaluate,
     "temperature-sweep": _temperature_sweep,
+    "alternatives": _alternatives,
     "report": _report,
     "miniature": _miniature,
     "small-model": _small_model,
@@ -443,11 +471,11 @@ def _add_response_files(parser: ArgumentParser, needs: str, gains: str) -> None:
     parser.add_argument("-o", "--output", metavar="OUT.jsonl", required=True, help=gets)
 
 
-def _add_target_option(parser: ArgumentParser) -> None:
+def _add_target_option(parser: ArgumentParser, meaning: str = "", required: bool = True) -> None:
     from madrl.targets import TARGETS
 
     named = f"""{", ".join(TARGETS)}, or JSON weights such as '{{"english": 3, "hindi": 1}}'"""
-    parser.add_argument("--target", required=True, help=named)
+    parser.add_argument("--target", required=required, help=meaning + named)
 
 
 def _target(text: str, categories: Sequence[str]) -> "NDArray[np.float64]":

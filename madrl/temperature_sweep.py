@@ -63,27 +63,37 @@ def sweep(source: str, variables: Mapping[str, str]) -> None:
             "needs a verifier by name, or pkg.module:name"
         )
     temperatures = (variables.get("TEMPERATURES") or TEMPERATURES).split()
-    samples = variables.get("SAMPLES") or str(config["actor_rollout_ref"]["rollout"]["val_kwargs"]["n"])
+    samples = variables.get("SAMPLES", "")
     stages = []
     for temperature in temperatures:
         responses = folder.absolute() / f"temperature_{temperature}.jsonl"
-        stages += _stages(config, model, responses, temperature, samples)
+        categories = ",".join(config["madrl"]["categories"])
+        target = config["madrl"]["target"]
+        target = target if isinstance(target, str) else json.dumps(target)
+        evaluate = madrl_command("evaluate", str(responses), "--categories", categories, "--target", target)
+        stages += [
+            sampling_stage(config, model, responses, temperature, samples=samples),
+            Stage("evaluate", f"scores of {responses}", evaluate),
+        ]
     run_stages(stages, folder.absolute())
 
 
-def _stages(config: Mapping[str, Any], model: str, responses: Path, temperature: str, samples: str) -> list[Stage]:
+def sampling_stage(
+    config: Mapping[str, Any], model: str, responses: Path, temperature: str, *more: str, samples: str = ""
+) -> Stage:
+    """The stage that samples ``model`` on the holdout of a run with this ``config``, to ``responses``.
+
+    Args:
+        more: further words of ``madrl generate``.
+        samples: responses to each problem; empty: as many as a run's holdout takes.
+    """
     own, rollout = config["madrl"], config["actor_rollout_ref"]["rollout"]
-    categories = ",".join(own["categories"])
-    target = own["target"] if isinstance(own["target"], str) else json.dumps(own["target"])
     generate = madrl_command("generate", "--model", model, "--data", f"{config['paths']['data']}/holdout.parquet")
     generate += ["-o", str(responses), "--classifier", own["classifier"], "--verifier", own["verifier"]]
-    generate += ["--categories", categories, "--samples", samples, "--temperature", temperature]
+    generate += ["--categories", ",".join(own["categories"]), "--samples", samples or str(rollout["val_kwargs"]["n"])]
+    generate += ["--temperature", temperature]
     generate += ["--max-response-tokens", str(config["data"]["max_response_length"]), "--seed", str(config["seed"])]
     generate += ["--chat-template", json.dumps(config["data"].get("apply_chat_template_kwargs") or {})]
-    generate += ["--tensor-parallel-size", str(rollout["tensor_model_parallel_size"])]
-    evaluate = madrl_command("evaluate", str(responses), "--categories", categories, "--target", target)
+    generate += ["--tensor-parallel-size", str(rollout["tensor_model_parallel_size"]), *more]
     judges = own["verifier"] == "code"
-    return [
-        Stage(f"temperature {temperature}", f"{model}, to {responses}", generate, runs_programs=judges),
-        Stage("evaluate", f"scores of {responses}", evaluate),
-    ]
+    return Stage(f"temperature {temperature}", f"{model}, to {responses}", generate, runs_programs=judges)

@@ -29,6 +29,7 @@ LAYERS = (
     ("warm_start", "temperature_sweep"),
     ("grid",),
     ("report",),
+    ("alternatives",),
     ("cli",),
 )
 """The modules and folders of madrl, from the bottom up. Each may import those of earlier lines, and nothing else: not

@@ -2,8 +2,8 @@
 
 A line is a response (``madrl.records``) with {group, session, turn, row, asked, prompt, response, ground_truth,
 data_source, split, category, correct, answer, reason, verifier_extra, finish_reason, prompt_tokens, response_tokens}:
-``group`` is the row, or ``{row}-{asked}``, ``asked`` the category that the prompt names, and ``finish_reason``
-``length`` when the response was cut off.
+``asked`` is the category that the prompt names, ``group`` the row, or ``{row}-{asked}`` where every category was asked
+for, and ``finish_reason`` ``length`` when the response was cut off.
 Batches are the same in every call, and each response has a seed of its own, so that on a CPU a call that resumes ends
 with the very file of one that was not interrupted (a GPU's kernels promise no equal bits between two runs).
 """
@@ -15,6 +15,9 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
 from madrl.files import locked, sha256_of
@@ -57,6 +60,7 @@ def generate_file(
     samples: int,
     naming: str | None = None,
     gpus_per_engine: int = 1,
+    target: NDArray[np.float64] | None = None,
     start: StartSampler = Engines,
 ) -> Sampled:
     """Sample ``samples`` responses to each row of ``data`` and write them to ``out``, graded.
@@ -67,18 +71,37 @@ def generate_file(
     Args:
         naming: with one, each row is asked once for each category, in a prompt that names it.
         gpus_per_engine: the GPUs that a model is split over, which is too large for one (tensor parallelism).
+        target: with one, of shape (K,), each response is asked for once, in a category that is drawn from it.
         start: starts what answers.
     """
     if samples < 1:
         raise MadrlError(f"samples={samples} must be at least 1")
-    settings = {"samples": samples}
+    if target is not None and naming is None:
+        raise MadrlError("a category that is drawn has to be asked for: give a naming")
+    settings: dict[str, Any] = {"samples": samples}
+    settings |= {} if target is None else {"drawn_from": target.tolist()}
     with Responses(data, out, sampling, grader, naming, settings, gpus_per_engine, start) as responses:
-        requests = [Request(*prompt, sample) for prompt in responses.prompts for sample in range(samples)]
+        if target is None:
+            requests = [Request(*prompt, sample) for prompt in responses.prompts for sample in range(samples)]
+        else:
+            requests = drawn_requests(list(responses.rows), samples, grader.categories, target, sampling.seed)
         resumed = responses.known
         with progress(f"sampling {out.name}", len(requests), resumed) as advance:
             lines = responses.to(requests, advance)
         responses.finish(requests)
     return Sampled(lines, resumed, out, grader.categories)
+
+
+def drawn_requests(
+    rows: Sequence[int], samples: int, categories: Sequence[str], target: NDArray[np.float64], seed: int
+) -> list[Request]:
+    """``samples`` requests to each row, each in a category drawn from ``target``, shape (K,)."""
+    draws = np.random.default_rng(seed).choice(len(categories), (len(rows), samples), p=target)
+    return [
+        Request(row, categories[draw], sample, drawn=True)
+        for row, of_row in zip(rows, draws, strict=True)
+        for sample, draw in enumerate(of_row)
+    ]
 
 
 class Responses:
@@ -108,7 +131,7 @@ class Responses:
         name = None if naming is None else load_naming(naming)
         self.prompts = {(index, c): messages_of(row, c, name) for index, row in self.rows.items() for c in asked}
         """The conversation of each row and asked-for category, rows in the file's order."""
-        self._grader = _grader_of(grader)
+        self._grader = grader_of(grader)
         self._grading = LoopThread()
         naming_module = None if naming is None else own_module(naming)
         decided_by = {
@@ -204,7 +227,8 @@ class Responses:
         advance(len(batch))
 
 
-def _grader_of(spec: GraderSpec) -> Grader:
+def grader_of(spec: GraderSpec) -> Grader:
+    """The grader, with veRL's reward function where the spec names one."""
     if spec.custom_reward_function is None:
         return Grader(spec)
     from madrl.trainer.custom_reward import custom_reward_function

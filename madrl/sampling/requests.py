@@ -19,12 +19,16 @@ class Request(NamedTuple):
     asked: str | None
     """The category that the prompt names; None when it names none."""
     sample: int
-    """0, 1, ... among the responses to the same prompt."""
+    """0, 1, ... among the responses to the same prompt, or, where the category was drawn, to the row."""
+    drawn: bool = False
+    """Whether ``asked`` was drawn for this response alone."""
 
     @property
     def name(self) -> Name:
-        """The response's in the file: all samples of one prompt are a group, and no other prompt is in it."""
-        return Name(str(self.row) if self.asked is None else f"{self.row}-{self.asked}", self.sample, 0)
+        """The response's in the file. A group is all samples of one prompt, or of one row where
+        categories are drawn."""
+        of_row = self.asked is None or self.drawn
+        return Name(str(self.row) if of_row else f"{self.row}-{self.asked}", self.sample, 0)
 
     def seed(self, run_seed: int) -> int:
         """The seed of this response alone, in 0..2^31 - 1: what it is does not depend on when it is sampled."""

@@ -227,7 +227,7 @@ def test_a_temperature_sweep_samples_a_run_as_its_holdout_is_sampled(
         assert cli.main(call) == 0
         out = run_folder / "temperatures" / f"temperature_{temperature}.jsonl"
         sampling = Sampling(model, temperature, 4096, 7, {"enable_thinking": False})
-        assert asked.pop() == (Path("/data/math/holdout.parquet"), out, sampling, grader, 5, None, 2)
+        assert asked.pop() == (Path("/data/math/holdout.parquet"), out, sampling, grader, 5, None, 2, None)
     assert swept[1][1:] == [
         *(str(run_folder / "temperatures" / "temperature_0.6.jsonl"), "--categories", "en,zh,es,hi,fr"),
         *("--target", '{"en": 3, "hi": 1}'),

@@ -5,10 +5,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 from scripted_engine import ScriptedEngines, write_model, write_rows
@@ -436,3 +438,50 @@ def test_prompts_that_leave_no_room_for_a_response_are_an_error_before_anything_
     ):
         pass
     assert not (tmp_path / "logs").exists()
+
+
+def test_each_response_is_asked_for_in_a_category_drawn_from_the_target(
+    rows: Path, model: Path, tmp_path: Path
+) -> None:
+    target = np.array([0.5, 0, 0.5, 0, 0])
+    engines = ScriptedEngines(reply)
+    out = tmp_path / "drawn.jsonl"
+    done = generate_file(rows, out, Sampling(str(model)), GRADE, 100, "language", target=target, start=engines.start)
+    assert len(done.lines) == 400
+    counts = Counter(line["asked"] for line in done.lines)
+    assert set(counts) == {"en", "es"}
+    assert 160 < counts["en"] < 240
+    assert len({line["asked"] for line in done.lines if line["group"] == "0"}) == 2, "the draws are of one group"
+    assert all(line["group"] == str(line["row"]) for line in done.lines)
+    again = tmp_path / "again.jsonl"
+    generate_file(rows, again, Sampling(str(model)), GRADE, 100, "language", target=target, start=engines.start)
+    assert again.read_bytes() == out.read_bytes()
+    with pytest.raises(MadrlError, match="drawn_from"):
+        generate_file(rows, out, Sampling(str(model)), GRADE, 100, "language", target=target[::-1], start=engines.start)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--target", "uniform"], "--target draws the category that is asked for: give --ask-category as well"),
+        (["--ask-category", "--target", "flat"], "unknown target 'flat'"),
+    ],
+)
+def test_a_target_without_a_category_that_is_asked_for_is_one_clear_line(
+    more: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "generate",
+        "--model",
+        "m",
+        "--data",
+        "d",
+        "-o",
+        "o.jsonl",
+        "--classifier",
+        "language",
+        "--verifier",
+        "math",
+    ]
+    assert cli.main([*words, "--categories", "en,es", "--samples", "1", *more]) == 2
+    assert message in capsys.readouterr().err

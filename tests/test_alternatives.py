@@ -1,0 +1,186 @@
+"""`madrl alternatives`: which rows there are and what makes them, and the table of what they answered."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from omegaconf import OmegaConf
+
+from madrl import alternatives
+from madrl.alternatives import plan_of
+from madrl.errors import MadrlError
+from madrl.run import Stage
+from madrl.run_folder import RunFolder
+from madrl.trainer.compose import compose
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture(autouse=True)
+def composed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process, which is quicker."""
+    monkeypatch.setattr(
+        alternatives, "resolved_config", lambda recipe: OmegaConf.to_yaml(compose(recipe.hydra_overrides()))
+    )
+
+
+def plan(folder: Path, *words: str, profile: str = "tiny", **variables: str) -> alternatives.Plan:
+    return plan_of(words, {"PROFILE": profile, "OUT": str(folder), **variables})
+
+
+def test_every_row_starts_from_the_model_that_it_says(tmp_path: Path) -> None:
+    found = plan(tmp_path, "gsm8k", "peak", "trainer.total_training_steps=7")
+    assert found.folder == tmp_path / "gsm8k_alternatives_peak_tiny_seed42"
+    assert [stage.name for stage in found.first] == ["data", "miniature"]
+    rows = {row.name: row for row in found.rows}
+    assert list(rows) == [
+        "as it is", "temperature", "named", "verbalized", "finetuned", "RLVR", "entropy", "GAPO, l2", "ours",
+        "ours, alpha 0.9", "ours, gated",
+    ]  # fmt: skip
+    base = str(tmp_path / "models" / "gsm8k_base" / "model")
+    assert found.warm_start is not None
+    assert found.warm_start.initial_model == base
+    for name in ("as it is", "temperature", "named", "verbalized"):
+        (stage,) = rows[name].stages
+        assert stage.command[stage.command.index("--model") + 1] == base
+        assert rows[name].trained == ()
+    assert [name for name, row in rows.items() if row.changes_prompt] == ["named", "verbalized"]
+    asked = rows["named"].stages[0].command
+    assert json.loads(asked[asked.index("--target") + 1]) == pytest.approx(dict.fromkeys(("es", "hi", "fr"), 1 / 3))
+    assert found.finetuning is not None
+    assert "warm_start.target=peak" in found.finetuning.hydra_overrides()
+    assert str(found.finetuning.run / "model") in rows["finetuned"].stages[0].command
+    for name, own in {
+        "RLVR": "madrl.reward.form=rlvr",
+        "entropy": "actor_rollout_ref.actor.entropy_coeff=0.01",
+        "GAPO, l2": "madrl.reward.divergence=l2",
+        "ours": "madrl.reward.divergence=rkl",
+        "ours, alpha 0.9": "madrl.reward.alpha=0.9",
+        "ours, gated": "madrl.reward.form=gated",
+    }.items():
+        train, holdout = rows[name].stages
+        assert own in train.command
+        assert "trainer.total_training_steps=7" in train.command
+        assert f"paths.model='{found.warm_start.run}/model'" in train.command
+        assert holdout.command[-1] == str(rows[name].trained[-1])
+        assert rows[name].responses == rows[name].trained[-1] / "holdout" / "7.jsonl"
+        assert rows[name].trained[0] == found.warm_start.run
+
+
+def test_the_uniform_target_needs_no_finetuning_of_its_own(tmp_path: Path) -> None:
+    found = plan(tmp_path, "math")
+    assert found.finetuning is None
+    assert found.warm_start is not None
+    rows = {row.name: row for row in found.rows}
+    assert str(found.warm_start.run / "model") in rows["finetuned"].stages[0].command
+    assert "madrl.reward.form=gapo" in rows["GAPO"].stages[0].command, "whose own target it is"
+
+
+def test_a_task_without_correctness_has_one_form_of_ours_and_no_rlvr(tmp_path: Path) -> None:
+    found = plan(tmp_path, "synthetic_closed", "peak", profile="small")
+    names = [row.name for row in found.rows]
+    assert names == ["as it is", "temperature", "named", "verbalized", "finetuned", "GAPO, l2", "ours"]
+
+
+def test_a_task_without_a_naming_is_neither_named_nor_finetuned(tmp_path: Path) -> None:
+    content: Any = yaml.safe_load((EXAMPLES / "own_task" / "task.yaml").read_text())
+    del content["naming"]
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(content | {"name": "mine"}))
+    (tmp_path / "greeting.py").write_text((EXAMPLES / "own_task" / "greeting.py").read_text())
+    found = plan(tmp_path, str(file))
+    assert not {"named", "finetuned"} & {row.name for row in found.rows}
+    assert found.warm_start is None
+    train, _ = found.rows[-1].stages
+    assert f"paths.model='{tmp_path}/models/mine/model'" in train.command
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "message"),
+    [
+        (["gsm8k", "peak", "rkl"], {}, "'gsm8k peak rkl' names no alternatives: write TASK, or TASK TARGET"),
+        (["gsm8k"], {"MODEL": "base"}, "MODEL=base: the alternatives choose it themselves: leave it unset"),
+        (["gsm8k"], {"ALPHA": "0.5"}, "ALPHA=0.5: the alternatives choose it themselves"),
+        (["synthetic_open"], {}, "synthetic_open has no holdout in the tiny profile: use PROFILE=small, or gpu"),
+        (["gsm8k", "{en: 1}"], {}, "is named by you: set NAME="),
+    ],
+)
+def test_a_mistake_is_one_clear_line(words: list[str], variables: dict[str, str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(MadrlError, match=message.replace("{", r"\{")):
+        plan(tmp_path, *words, **variables)
+
+
+def answers(row: alternatives.Row) -> list[dict[str, Any]]:
+    """To 40 problems, 4 each: on the peaked target where it is asked for it, and English where nothing asks for it."""
+    targeted = row.name in ("named", "finetuned") or row.name.startswith("ours")
+    lines = []
+    for problem in range(40):
+        for session in range(4):
+            category = ("es", "hi", "fr")[(problem + session) % 3] if targeted else "en"
+            lines.append(
+                {
+                    "group": str(problem), "session": session, "turn": 0, "row": problem, "split": "holdout",
+                    "response": "42", "ground_truth": "42", "category": category,
+                    "correct": float(session < 3), "response_tokens": 300 if row.name == "verbalized" else 30,
+                    "asked": ("es", "hi")[session == 0] if row.name == "named" else None,
+                }
+                | ({"verbalized": 5 * (problem == 0)} if row.name == "verbalized" else {})
+            )  # fmt: skip
+    return lines
+
+
+def test_the_table_says_what_every_row_comes_to_and_what_it_costs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stages are not run: their responses are written down here."""
+    found = plan(tmp_path, "gsm8k", "peak")
+    called: list[str] = []
+
+    def made(stages: Sequence[Stage], folder: Path, reachable: bool = True) -> None:
+        called.extend(stage.name for stage in stages)
+        if any(stage.name == "warm_start" for stage in stages):
+            (folder / "model").mkdir(parents=True)
+            (folder / "samples.jsonl").write_text(f"what {folder.name} was answered")
+            (folder / "samples.jsonl.settings.json").write_text("{}")
+            (folder / "stages.jsonl").write_text('{"stage": "warm_start", "seconds": 120.0}\n')
+        for row in found.rows if any(stage.name == "as it is" for stage in stages) else []:
+            row.responses.parent.mkdir(parents=True, exist_ok=True)
+            row.responses.write_text("".join(json.dumps(line) + "\n" for line in answers(row)))
+            if row.is_run:
+                _write_run(row, found)
+
+    def _write_run(row: alternatives.Row, found: alternatives.Plan) -> None:
+        run = RunFolder(row.trained[-1])
+        words = next(stage for stage in row.stages if stage.name.endswith("train")).command[4:]
+        OmegaConf.save(compose(words), run.config)
+        run.facts.write_text(json.dumps({"attempts": [{"status": "finished", "overrides": []}]}))
+        run.metrics.mkdir()
+        steps = [{"step": step, "data": {"timing_s/step": 30.0}} for step in range(1, 41)]
+        run.attempt_metrics(1).write_text("".join(json.dumps(step) + "\n" for step in steps))
+
+    monkeypatch.setattr(alternatives, "run_stages", made)
+    table = alternatives.alternatives(["gsm8k", "peak"], {"PROFILE": "tiny", "OUT": str(tmp_path)})
+    assert called[:5] == ["data", "miniature", "warm_start", "warm_start", "as it is"]
+    assert found.finetuning is not None
+    samples = found.finetuning.run / "samples.jsonl"
+    assert samples.exists()
+    rows = {line[0].text: [cell.text for cell in line[1:]] for line in table.sections[0].rows}
+    jsd, single, off, accuracy, at_target, followed, minutes, tokens, may_stay = rows["ours"]
+    assert (float(jsd) < 1e-3, off, accuracy, at_target) == (True, "0.0%", "0.750", "0.750")
+    assert single == "−0.167", "unbiased: more even than by chance"
+    assert (followed, minutes, tokens, may_stay) == ("—", "22", "30", "yes"), "2 of the warm start, 40 half minutes"
+    assert rows["as it is"][0] == "0.6931"
+    assert rows["as it is"][4] == "—", "nothing is known of the categories that are wanted"
+    assert (rows["as it is"][6], rows["finetuned"][6]) == ("0", "2")
+    assert rows["named"][5:] == ["33.1%", "0", "30", "no"]
+    assert rows["named"][0] == rows["verbalized"][0] == "not applicable", "less than half do what they are asked for"
+    assert rows["verbalized"][5:] == ["2.5%", "0", "300", "no"]
+    folder = found.folder
+    assert {row["name"] for row in json.loads((folder / "table.json").read_text())["rows"]} == set(rows)
+    assert "| ours, gated |" in (folder / "table.md").read_text()
+    assert (folder / "alternatives.png").stat().st_size > 5_000
+    report = (folder / "report" / "report.md").read_text()
+    assert all(name in report for name in ("as it is", "named", "finetuned", "RLVR", "rkl"))
