@@ -90,7 +90,8 @@ class Task:
     miniature_script: tuple[str, ...] = ()
     """The same for the miniature's problems; empty where the miniature takes the real ones."""
     warm_started: tuple[str, ...] = ("gpu", "small")
-    """The profiles in which its runs start from its warm start, if it has one and no model is named."""
+    """The profiles in which its runs start from its warm start, if it has one and no model is named; in a task file
+    these two, or one, or none."""
     not_small: str = ""
     """Why the small profile cannot run it; empty where it can."""
     is_synthetic: bool = False
@@ -208,7 +209,9 @@ TASKS = {
 }
 """The paper's tasks, in the order of its tables."""
 
-OWN_FIELDS = ("name", "categories", "classifier", "verifier", "naming", "data", "miniature", "sizes", "config")
+OWN_FIELDS = (
+    "name", "categories", "classifier", "verifier", "naming", "data", "miniature", "sizes", "warm_started", "config",
+)  # fmt: skip
 """What a task file may set."""
 
 
@@ -247,7 +250,7 @@ def task_of(content: Any, file: Path) -> Task:
     for name in (name for name in OWN_FIELDS if name in {*required, "data"}):
         if not content.get(name):
             raise MadrlError(f"{file}: field {name!r} is not set")
-    kinds = {"categories": list, "miniature": dict, "sizes": dict, "config": dict}
+    kinds = {"categories": list, "miniature": dict, "sizes": dict, "warm_started": list, "config": dict}
     for name, value in content.items():
         kind = kinds.get(name, str)
         if value is not None and not isinstance(value, kind):
@@ -262,6 +265,10 @@ def task_of(content: Any, file: Path) -> Task:
     if wrong := [name for name in own["categories"] if not isinstance(name, str)]:
         raise MadrlError(f"{file}: category {wrong[0]!r} is no text: write it in quotes")
     own["categories"] = tuple(own["categories"])
+    if "warm_started" in own:
+        if unknown := [name for name in own["warm_started"] if name not in Task.warm_started]:
+            raise MadrlError(f"{file}: warm_started names {unknown[0]!r}: it takes {', '.join(Task.warm_started)}")
+        own["warm_started"] = tuple(own["warm_started"])
     own["data"] = file.parent / Path(own["data"]).expanduser()
     own["sizes"] = _sizes_of(own.get("sizes", {}), file)
     return Task(**own, file=file)

@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from madrl.grading.classifiers import load_classifier
+from madrl.prompts import load_naming
+from madrl.recipe import recipe_of
 from madrl.records import read
 from madrl.rollout import Rollout
 from madrl.run_folder import RunFolder
@@ -50,13 +52,22 @@ def example(tmp_path: Path) -> Path:
     return folder
 
 
+def test_a_prompt_that_asks_for_a_pronoun_names_it_and_training_starts_from_the_model_as_it_is() -> None:
+    recipe = recipe_of([str(EXAMPLE / "task.yaml"), "uniform", "rkl"], {"PROFILE": "small", "OUT": "out"})
+    assert recipe.record.has_warm_start
+    assert recipe.initial_model.endswith("models/smollm2-135m-instruct")
+    assert load_naming("pronouns:ask")("Continue: The nurse", "he", "nurse") == (
+        "Write about the person as he. Continue: The nurse"
+    )
+
+
 def test_no_occupation_is_in_two_splits(example: Path) -> None:
     splits = {
         path.stem: {row["reward_model"]["ground_truth"] for row in read_rows(path).values()}
         for path in (example / "data").glob("*.parquet")
     }
     assert sorted(splits) == ["holdout", "train", "validation"]
-    assert sum(map(len, splits.values())) == len(set.union(*splits.values())) == 40
+    assert sum(map(len, splits.values())) == len(set.union(*splits.values())) == 60
     assert len(splits["holdout"]) == 8
 
 

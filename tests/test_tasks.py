@@ -53,6 +53,8 @@ def test_the_sizes_of_a_task_file_stand_in_for_the_usual_ones(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
+        ({"warm_started": ["tiny"]}, "warm_started names 'tiny': it takes gpu, small"),
+        ({"warm_started": "gpu"}, "field 'warm_started' is 'gpu', not a list"),
         ({"categorys": ["a"]}, "unknown field 'categorys': a task has name, categories, classifier"),
         ({"verifier": None}, "field 'verifier' is not set"),
         ({"categories": []}, "field 'categories' is not set"),

@@ -27,6 +27,11 @@ def _only(response: str, pronouns: tuple[str, ...]) -> str | None:
     return used[0] if len(used) == 1 else None
 
 
+def ask(prompt: str, category: str) -> str:
+    """The prompt, asked to be answered with one pronoun: for what else one could do (recipes/alternatives.sh)."""
+    return f"Write about the person as {category}. {prompt}"
+
+
 def verify(rollout: Rollout) -> bool:
     """Every continuation is as right as any other: the mix is all that is asked for."""
     return True
