@@ -160,6 +160,17 @@ def _choice() -> Reader:
     return Reader(classify, (), slow)
 
 
+def _verbalized() -> Reader:
+    from madrl.sampling import verbalized
+
+    slow = (
+        Attack("<response><text>a</text><probability>1", " ", "x"),
+        Attack("", "<response><text>", ""),
+        Attack("", "<response><text></text>", ""),
+    )
+    return Reader(verbalized.answers_of, (verbalized,), slow)
+
+
 READERS = {
     "java source": _java,
     "javascript source": _javascript,
@@ -171,6 +182,7 @@ READERS = {
     "prose": _prose,
     "language": _language,
     "choice": _choice,
+    "verbalized": _verbalized,
 }
 
 

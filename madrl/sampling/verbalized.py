@@ -31,7 +31,7 @@ TAG_TOKENS = 40
 """Room for an answer's tags and its probability."""
 
 ANSWER = re.compile(
-    r"<response>\s*<text>((?:(?!</text>|<response>).)*)</text>\s*<probability>\s*([0-9.]{1,12})\s*(%?)\s*</probability>",
+    r"<response>\s*<text>((?:(?!</text>|<response>).)*)</text>\s*<probability>\s*([0-9.]{1,12})(\s*%)?\s*</probability>",
     re.DOTALL,
 )
 
