@@ -41,6 +41,7 @@ from madrl.report.build import BaselineFile, report_study
 from madrl.report.drawing import draw
 from madrl.report.panels import COLORS, Level, Panel, Series
 from madrl.report.table import NOTHING, Section, Shown, Table, formatted, interval_text, markdown, measured
+from madrl.reward import RewardConfig
 from madrl.run import Stage, resolved_config, run_stages, shared_stages, stages_of
 from madrl.run_folder import RunFolder
 from madrl.sampling.verbalized import ASKED
@@ -122,7 +123,7 @@ def plan_of(words: Sequence[str], variables: Mapping[str, str]) -> Plan:
     """What ``alternatives`` makes. Raises MadrlError as that does."""
     if taken := [name for name in ("MODEL", "FORM", "ALPHA", "LAMBDA_G", "ENTROPY") if variables.get(name)]:
         raise MadrlError(f"{taken[0]}={variables[taken[0]]}: the alternatives choose it themselves: leave it unset")
-    named = [word for word in words if "=" not in word or word.startswith("{")]
+    named = [word for word in words if "=" not in word and not word.startswith("~")]
     if not 1 <= len(named) <= 2:
         raise MadrlError(f"{' '.join(words)!r} names no alternatives: write TASK, or TASK TARGET")
     target = named[1] if len(named) > 1 else "uniform"
@@ -144,7 +145,7 @@ def plan_of(words: Sequence[str], variables: Mapping[str, str]) -> Plan:
         weights = f"warm_start.target={target}"
         finetuning = replace(warm_start, name=f"{name}_finetuning", overrides=(*warm_start.overrides, weights))
     rows = [
-        *_sampled(config, settings, base, folder, finetuning or warm_start),
+        *_sampled(config, settings, base, folder, warm_start, finetuning or warm_start),
         *_trained(ours, name, config, settings, warm_start if starts_warm else None),
     ]
     first = shared_stages(warm_start or replace(ours, model=""))
@@ -152,7 +153,12 @@ def plan_of(words: Sequence[str], variables: Mapping[str, str]) -> Plan:
 
 
 def _sampled(
-    config: Mapping[str, Any], settings: Settings, base: str, folder: Path, finetuning: Recipe | None
+    config: Mapping[str, Any],
+    settings: Settings,
+    base: str,
+    folder: Path,
+    warm_start: Recipe | None,
+    finetuning: Recipe | None,
 ) -> Iterator[Row]:
     """The rows that sample a model which no reward has trained."""
 
@@ -163,13 +169,14 @@ def _sampled(
 
     yield row("as it is", base, "1.0")
     yield row("temperature", base, TEMPERATURE)
-    if finetuning is not None:
+    if warm_start is not None:
         weights = {name: p for name, p in zip(settings.categories, settings.target.tolist(), strict=True) if p}
         drawn = ["--ask-category", "--naming", str(config["madrl"]["naming"]), "--target", json.dumps(weights)]
         yield row("named", base, "1.0", *drawn)
     yield row("verbalized", base, "1.0", "--verbalized")
-    if finetuning is not None:
-        yield row("finetuned", f"{finetuning.run}/model", "1.0", trained=(finetuning.run,))
+    if warm_start is not None and finetuning is not None:
+        # It costs what the warm start cost, whose samples it has.
+        yield row("finetuned", f"{finetuning.run}/model", "1.0", trained=(warm_start.run,))
 
 
 def _trained(
@@ -179,6 +186,8 @@ def _trained(
     gapo = GAPO_OF_ANY_TARGET if np.ptp(settings.target) else GAPO
     forms = CORRECTNESS | gapo | OURS if settings.reward.alpha > 0 else gapo | {"ours": OURS["ours"]}
     for label, form in forms.items():
+        if _is(form, settings.reward):
+            continue
         recipe = replace(ours, name=f"{name}_{label.replace(', ', '_').replace(' ', '')}", **form)
         run = RunFolder(recipe.run)
         responses = run.holdout / f"{config['trainer']['total_training_steps']}.jsonl"
@@ -189,6 +198,12 @@ def _trained(
         ]
         trained = (*([warm_start.run] if warm_start else []), recipe.run)
         yield Row(label, responses, tuple(stages), trained, is_run=True)
+
+
+def _is(form: Mapping[str, Any], own: RewardConfig) -> bool:
+    """Whether a named form is the task's own."""
+    named = form.get("form"), form.get("divergence", own.divergence), float(form.get("alpha", own.alpha))
+    return named == (own.form, own.divergence, own.alpha)
 
 
 def _make(recipe: Recipe) -> None:

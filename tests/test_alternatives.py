@@ -98,6 +98,11 @@ def test_a_task_without_a_naming_is_neither_named_nor_finetuned(tmp_path: Path) 
     assert f"paths.model='{tmp_path}/models/mine/model'" in train.command
 
 
+def test_a_form_that_is_the_task_s_own_is_not_run_twice(tmp_path: Path) -> None:
+    found = plan(tmp_path, "gsm8k", "peak", "madrl.reward.alpha=0.9")
+    assert "ours, alpha 0.9" not in {row.name for row in found.rows}
+
+
 @pytest.mark.parametrize(
     ("words", "variables", "message"),
     [

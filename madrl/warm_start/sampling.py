@@ -1,8 +1,8 @@
 """Rejection sampling: the training rows asked for each category by name, until there are enough usable responses; and
 the finetuning's rows made of those, whose prompts name no category.
 
-A response is usable when it is correct, in the category that was asked for, whole, and not there yet. It goes on in
-rounds over the rows, and a category that has enough is asked no more. What a round asks follows from what came back
+A response is usable when it is correct, in the category that was asked for, whole, and the first of its words to its
+row. It goes on in rounds over the rows, and a category that has enough is asked no more. What a round asks follows from what came back
 before it, so that a call which resumes asks what the one that was stopped would have asked.
 """
 
@@ -48,15 +48,15 @@ class Harvest:
     ungraded: int = 0
     kept: list[Record] = field(default_factory=list)
     """The usable ones: correct, in the category, whole, to a prompt that is not too long, and different from all
-    before."""
+    before to the same row."""
 
     @property
     def yield_(self) -> float:
         """Usable responses of those asked for; 0 when none was."""
         return len(self.kept) / self.asked if self.asked else 0.0
 
-    def add(self, line: Record, seen: set[str]) -> None:
-        """Count one response; ``seen`` are the normalised texts that are there, in any category."""
+    def add(self, line: Record, seen: set[tuple[int, str]]) -> None:
+        """Count one response; ``seen`` are the rows and normalised texts that are there, in any category."""
         self.asked += 1
         self.ungraded += line["correct"] is None
         if line["category"] != line["asked"]:
@@ -65,10 +65,10 @@ class Harvest:
         if line["correct"] != 1:
             return
         self.correct += 1
-        text = normalized(line["response"])
+        example = line["row"], normalized(line["response"])
         fits = line["prompt_tokens"] <= self.max_prompt_tokens
-        if line["finish_reason"] != "length" and fits and text not in seen:
-            seen.add(text)
+        if line["finish_reason"] != "length" and fits and example not in seen:
+            seen.add(example)
             self.kept.append(line)
 
     def facts(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def normalized(text: str) -> str:
 def harvests_of(lines: Sequence[Record], categories: Sequence[str], max_prompt_tokens: int) -> dict[str, Harvest]:
     """Category -> what came back for it."""
     harvests = {name: Harvest(max_prompt_tokens) for name in categories}
-    seen: set[str] = set()
+    seen: set[tuple[int, str]] = set()
     for line in lines:
         harvests[line["asked"]].add(line, seen)
     return harvests

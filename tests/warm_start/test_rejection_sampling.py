@@ -41,7 +41,7 @@ def settings(**changed: Any) -> WarmStart:
 
 
 def line(asked: str, text: str = "a", **changed: Any) -> dict[str, Any]:
-    usable = {"asked": asked, "category": asked, "correct": True, "finish_reason": "stop", "response": text}
+    usable = {"row": 0, "asked": asked, "category": asked, "correct": True, "finish_reason": "stop", "response": text}
     return usable | {"prompt_tokens": 50, "response_tokens": 40} | changed
 
 
@@ -58,12 +58,13 @@ def test_a_response_is_kept_only_when_it_is_right_on_category_whole_short_and_ne
         line("hi", "last", prompt_tokens=100),
         line("hi", "in part", correct=0.75),
         line("en", "first"),  # there already, in the other category
+        line("hi", "first", row=1),  # another prompt
     ]
     harvest = harvests_of(lines, CATEGORIES, max_prompt_tokens=100)
-    assert [kept["response"] for kept in harvest["hi"].kept] == ["first", "last"]
+    assert [kept["response"] for kept in harvest["hi"].kept] == ["first", "last", "first"]
     # on category: all but the second and the third; correct: of these all but the fourth, the fifth and the last
     assert harvest["hi"].facts() == {
-        "asked": 10, "on_category": 8, "correct": 5, "kept": 2, "yield": 2 / 10, "ungraded": 1,
+        "asked": 11, "on_category": 9, "correct": 6, "kept": 3, "yield": 3 / 11, "ungraded": 1,
     }  # fmt: skip
     assert harvest["en"].facts()["kept"] == 0
 
