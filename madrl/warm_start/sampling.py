@@ -2,8 +2,8 @@
 the finetuning's rows made of those, whose prompts name no category.
 
 A response is usable when it is correct, in the category that was asked for, whole, and the first of its words to its
-row. It goes on in rounds over the rows, and a category that has enough is asked no more. What a round asks follows from what came back
-before it, so that a call which resumes asks what the one that was stopped would have asked.
+row. It goes on in rounds over the rows, and a category that has enough is asked no more. What a round asks follows from
+what came back before it, so that a call which resumes asks what the one that was stopped would have asked.
 """
 
 import math
