@@ -33,6 +33,7 @@ import numpy as np
 import yaml
 
 from madrl.errors import MadrlError
+from madrl.evaluation.metrics import jsd_floor
 from madrl.evaluation.samples import score_samples
 from madrl.files import read_jsonl, replacing, write_json, write_text
 from madrl.recipe import WARM_START, Recipe, recipe_of
@@ -102,11 +103,16 @@ class Plan(NamedTuple):
     """Whether a sandbox that is started here can be reached by the judges."""
 
 
-def alternatives(words: Sequence[str], variables: Mapping[str, str]) -> Table:
-    """Make every row that is missing, and the table of all (the module's docstring).
+def alternatives(words: Sequence[str], variables: Mapping[str, str]) -> Table | None:
+    """Make every row that is missing, and the table of all (the module's docstring); with DRY_RUN only print the rows
+    and their stages.
 
     Raises MadrlError for a task or an override that does not exist, SystemExit when a stage fails."""
     plan = plan_of(words, variables)
+    if variables.get("DRY_RUN"):
+        for row in plan.rows:
+            print(f"{row.name}, to {row.responses}", *(f"  [{s.name}] {s.description}" for s in row.stages), sep="\n")
+        return None
     plan.folder.mkdir(parents=True, exist_ok=True)
     run_stages(plan.first, plan.folder)
     if plan.warm_start is not None:
@@ -297,10 +303,11 @@ COLUMNS = [
 def _table(settings: Settings, found: Sequence[Measured]) -> Table:
     scores = found[0].scores
     collapsed = formatted(scores["per_prompt"]["collapsed"], ".2f")
+    floor = jsd_floor(settings.target, scores["samples"])
     caption = (
         f"{scores['samples']} responses to {scores['problems']} prompts that nothing was trained on, 95 % intervals, "
         f"prompts resampled. JSD: of the pooled shares, in nats; a policy on the target shows "
-        f"{scores['floor']:.4f} ({scores['floor_p95']:.4f} at its 95th percentile). Single prompts: the mean squared "
+        f"{floor.mean:.4f} ({floor.p95:.4f} at its 95th percentile). Single prompts: the mean squared "
         f"distance of a prompt's shares to the target, without the part that is chance; {collapsed} if each prompt had "
         "one category. Followed: the responses that do what the changed prompt asks for; below "
         f"{FOLLOWED:.0%} the alternative is not applicable."
@@ -333,14 +340,14 @@ def _panels(settings: Settings, found: Sequence[Measured]) -> list[Panel]:
     """JSD against pass@1 and against the off-support rate; rows that are not applicable are left out."""
     shown = [one for one in found if one.applies and one.scores["jsd"] is not None]
     colors = dict(zip((one.row.name for one in shown), [*COLORS, *COLORS], strict=False))
-    floor = found[0].scores
+    floor = jsd_floor(settings.target, found[0].scores["samples"])
     return [
         Panel(
             [label],
             [_dot(one, key, colors[one.row.name]) for one in shown if one.scores[key] is not None],
             label,
             "JSD to the target, nats",
-            [Level("floor: mean to p95", floor["floor"], floor["floor_p95"], axis="x")],
+            [Level("floor: mean to p95", floor.mean, floor.p95, axis="x")],
             log_x=True,
             from_zero=key == "off_support",
         )

@@ -187,7 +187,9 @@ def _alternatives(parser: ArgumentParser, words: Sequence[str]) -> None:
 
     from madrl.report.table import console
 
-    Console(width=160).print(console(alternatives.alternatives(args.words, os.environ)))
+    table = alternatives.alternatives(args.words, os.environ)
+    if table is not None:
+        Console(width=160).print(console(table))
 
 
 def _report(parser: ArgumentParser, words: Sequence[str]) -> None:

@@ -465,9 +465,10 @@ def test_each_response_is_asked_for_in_a_category_drawn_from_the_target(
     [
         (["--target", "uniform"], "--target draws the category that is asked for: give --ask-category as well"),
         (["--ask-category", "--target", "flat"], "unknown target 'flat'"),
+        (["--ask-category", "--verbalized"], "--verbalized names no category: leave --ask-category out"),
     ],
 )
-def test_a_target_without_a_category_that_is_asked_for_is_one_clear_line(
+def test_ways_of_asking_that_make_no_sense_are_one_clear_line(
     more: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from scripted_engine import ScriptedEngines, write_model, write_rows
 
-from madrl import cli
 from madrl.files import read_jsonl
 from madrl.grading.grader import GraderSpec
 from madrl.sampling.engine import Generated, Sampling
@@ -85,22 +84,3 @@ def test_a_file_has_the_drawn_answers_and_what_the_whole_responses_cost(tmp_path
     assert "we have to add" in next(iter(read_jsonl(tmp_path / "out.raw.jsonl")))["response"].lower()
     assert verbalized_file(data, out, sampling, GRADE, 6, start=start).lines == lines
     assert engines.starts == 1, "nothing is sampled twice"
-
-
-def test_it_names_no_category(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [
-        "generate",
-        "--model",
-        "m",
-        "--data",
-        "d",
-        "-o",
-        "o.jsonl",
-        "--classifier",
-        "language",
-        "--verifier",
-        "math",
-    ]
-    words += ["--categories", "en,es", "--samples", "1", "--verbalized", "--ask-category"]
-    assert cli.main(words) == 2
-    assert "--verbalized names no category: leave --ask-category out" in capsys.readouterr().err
