@@ -7,7 +7,7 @@ from madrl.errors import MadrlError
 from madrl.grading.choice import verify_listed_option
 from madrl.grading.compute_score import ComputeScore, verifier_of
 from madrl.grading.exact_match import verify_exact_match
-from madrl.grading.math_answers.math_answer import verify_math
+from madrl.grading.math_answers.math_answer import verify_boxed_math, verify_math
 from madrl.grading.plugins import Plugin, load_plugin
 from madrl.grading.programs.program import verify_program
 from madrl.grading.programs.sandbox_health import check_sandbox
@@ -20,11 +20,12 @@ Verifier = Callable[[Rollout], Awaitable[Any]]
 VERIFIERS: dict[str, Verifier] = {
     "listed_option": verify_listed_option,
     "math": verify_math,
+    "boxed_math": verify_boxed_math,
     "exact_match": verify_exact_match,
     "code": verify_program,
 }
 
-EXTRAS = {"math": "math", "code": "programs"}
+EXTRAS = {"math": "math", "boxed_math": "math", "code": "programs"}
 """Key of VERIFIERS -> the extra of the package that it needs."""
 
 COMPUTE_SCORE = "compute_score"

@@ -2,14 +2,18 @@
 means is `quantities` and `equivalence`.
 
 An answer is, in this order: what the last non-empty box holds; what follows ``####`` (GSM8K); what follows "the answer
-is" in English, Chinese, Spanish, Hindi or French; a last line that is nothing but a number or a bold text. Everything
-here takes time linear in the length of the response.
+is" in English, Chinese, Spanish, Hindi or French; a last line that is nothing but a number or a bold text; the number
+of a last sentence that concludes ("so", "altogether", "in total"), asks nothing, and has no other number and no word
+that changes it. A last sentence that only mentions a number is no answer. Everything here takes time linear in the
+length of the response.
 """
 
 import re
 from collections import deque
 
 from madrl.errors import MadrlError
+from madrl.grading.math_answers.answer_words import changed_by_words
+from madrl.grading.math_answers.notation import plain
 from madrl.grading.math_answers.quantities import quantity
 
 _BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])\s*")
@@ -50,7 +54,26 @@ def answer_in(response: str) -> str | None:
     """
     if _BOX.search(response):
         return last_boxed(response)
-    return _after_hashes(response) or _after_answer_is(response) or _last_line(response)
+    return _after_hashes(response) or _after_answer_is(response) or _last_line(response) or _conclusion(response)
+
+
+def has_box(response: str) -> bool:
+    """Whether there is a box, with anything in it or not."""
+    return _BOX.search(response) is not None
+
+
+def is_spanish_or_french(text: str) -> bool:
+    """Whether more words of it stand for Spanish or French than for English. Numbers are written with a decimal comma
+    there, and with points or spaces between thousands."""
+    return sum(1 for _ in _CONTINENTAL.finditer(text)) > sum(1 for _ in _ENGLISH.finditer(text))
+
+
+_CONTINENTAL = re.compile(
+    r"(?<!\w)(?:el|la|los|las|del|que|es|son|en|por|para|una?|y|con|cada|respuesta|entonces|le|les|des?|du|est|sont|dans|pour"
+    r"|une|et|avec|chaque|donc|réponse|euros|pesos|d[óo]lares|soles|metros|m[èe]tres|litros|litres)(?!\w)|[áéíóúñ¿¡àâçèêëîïôœû]",
+    re.IGNORECASE,
+)
+_ENGLISH = re.compile(r"(?<!\w)(?:the|of|is|are|and|in|to|we|for|with|each|so|that|answer)(?!\w)", re.IGNORECASE)
 
 
 def last_boxed(text: str) -> str | None:
@@ -124,6 +147,43 @@ def _last_line(response: str) -> str | None:
     if len(line) > TAIL_LENGTH or any(character.isalpha() for character in line):
         return None
     return line if quantity(line) is not None else None
+
+
+_CONCLUDES = re.compile(
+    r"(?<!\w)(?:so|therefore|thus|hence|altogether|in total|in all|total of|así que|entonces|por (?:lo )?tanto|por eso|en total"
+    r"|luego|donc|ainsi|par cons[ée]quent|au total|en tout|इसलिए|अतः|अत:|कुल|इस प्रकार)(?!\w)|所以|因此|一共|总共|共有|总计|故",
+    re.IGNORECASE,
+)
+_WRITTEN_NUMBER = re.compile(
+    r"(?<![\w.,/^+*-])(?<![/^+*=<>-] )(?:[-−]?[$€£₹¥] ?|[-−])?\d[\d.,]*(?: \d{3}(?!\d))*(?<=\d)(?: ?%)?(?![\d/^+*=])"
+)
+_ENUMERATION = re.compile(
+    r"(?<!\w)(?:or|either|maybe|perhaps|guess|o|ou|peut-être|quizás|tal vez|या|शायद)(?!\w)|还是|或|可能|也许",
+    re.IGNORECASE,
+)
+SENTENCE_LENGTH = 400
+"""The number of characters of the last sentence, at most."""
+
+
+def _conclusion(response: str) -> str | None:
+    """The one number of a last sentence that concludes."""
+    line = response.rstrip()[-SENTENCE_LENGTH:].rpartition("\n")[2].strip()
+    if line.endswith(("?", "？")):
+        return None
+    ends = [end.end() for end in _SENTENCE_END.finditer(line) if end.end() < len(line)]
+    sentence = _undecorated(line[ends[-1] :] if ends else line)
+    numbers = list(_WRITTEN_NUMBER.finditer(sentence))
+    if len(numbers) != 1 or len(re.findall(r"\d+(?:[.,]\d+)*", sentence)) != len(
+        re.findall(r"\d+(?:[.,]\d+)*", numbers[0][0])
+    ):
+        return None
+    if not _CONCLUDES.search(sentence) or _ENUMERATION.search(sentence) or changed_by_words(plain(sentence), ""):
+        return None
+    number, behind = numbers[0][0], sentence[numbers[0].end() :]
+    with_unit = quantity(number + " ".join(behind.split(" ")[:2]))
+    if with_unit is not None and with_unit != quantity(number):
+        return number + " ".join(behind.split(" ")[:2])
+    return number if quantity(number) is not None else None
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

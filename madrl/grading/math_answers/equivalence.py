@@ -7,7 +7,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
-from madrl.grading.math_answers.answer_words import same_words
+from madrl.grading.math_answers.algebra import formula, nearly_equal, same_formula
+from madrl.grading.math_answers.answer_words import changed_by_words, same_words
 from madrl.grading.math_answers.notation import plain
 from madrl.grading.math_answers.quantities import Quantity, plain_quantity
 
@@ -49,16 +50,44 @@ def decide(reference: str, answer: str) -> bool | None:
     """Whether ``answer`` is ``reference``, or None when their writing does not tell."""
     theirs, ours = _reference(reference), expression(answer)
     # Units, and words of magnitude with them, are gone from the texts: numbers come first.
-    for compare in (_same_quantity, _same_clock, _same_text, _same_words, _same_digits, _same_list):
+    for compare in (
+        _approximated, _changed, _same_quantity, _same_clock, _same_text, _same_words, _same_digits, _same_list, _same_algebra
+    ):  # fmt: skip
         is_equal = compare(theirs, ours)
         if is_equal is not None:
             return is_equal
-    return None
+    return False if _is_no_formula(theirs, ours) else None
+
+
+_KNOWN = frozenset(
+    ["frac", "sqrt", "pi", "infty", "cup", "cap", "setminus", "in", "le", "ge", "ne", "pm", "mp", "cdot", "times", "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "log", "ln", "exp", "lfloor", "rfloor", "lceil", "rceil", "binom", "sum", "prod", "int", "lim", "begin", "end", "mathbb", "angle", "circ", "overline", "vec", "hat", "alpha", "beta", "gamma", "delta", "theta", "lambda", "mu", "phi", "omega", "rho", "sigma", "tau", "psi", "emptyset", "bmod", "max", "min", "gcd", "lcm", "det", "text", "{", "}"]
+)
+_COMMAND = re.compile(r"\\([a-zA-Z]+|.)", re.DOTALL)
+_MATRICES = re.compile(r"\\begin\{[bpv]matrix\}.*\\end\{[bpv]matrix\}", re.DOTALL)
+_ODD_SIGNS = re.compile(
+    r"[?#&~]|\\frac\{[^{}]*\}\{[^{}]*\} ?-?[0-9]+(?![0-9]* ?\^)(?<! -\d)|\d +\d|(?<![a-zA-Z\\])(?:or|if|vs|and)(?![a-zA-Z])"
+    r"|^[^|]*\|[^|]*$"
+)
+
+
+def _is_no_formula(theirs: Expression, ours: Expression) -> bool:
+    r"""Whether an answer holds a sign that is in no formula (``\to``, ``\\``, a question mark), or numbers side by side. Of
+    such a text math-verify would take the part that it can read, and two candidates would be one."""
+    text = ours.text if r"\text" not in ours.text else ours.written
+    text = _MATRICES.sub("", text) if "matrix}" in theirs.text or "matrix}" in text else text
+    commands = {command[1] for command in _COMMAND.finditer(text)} - _KNOWN
+    known = {command[1] for command in _COMMAND.finditer(theirs.text)}
+    if commands - known - {"approx"}:
+        return True
+    return bool(_ODD_SIGNS.search(text)) and not _ODD_SIGNS.search(theirs.text)
 
 
 def expression(text: str, is_reference: bool = False) -> Expression:
     """``text`` taken apart. Only an answer may be written with a decimal comma: references are English."""
     whole = plain(text)
+    if not is_reference:
+        whole = _THOUSANDS_OVER.sub(lambda ratio: ratio[0].replace(",", ""), whole)
+    whole = _BACKWARDS.sub(r"\2=\1", _SUCH_THAT.sub(r"\1", whole))
     joined = _CONJUNCTION.sub(",", whole)
     joined = _MEMBER_OF.sub("", joined)
     bare = _QUOTED.sub(" ", joined)
@@ -78,8 +107,17 @@ def _reference(text: str) -> Expression:
 _QUOTED = re.compile(r'"([^"]*)"')
 _CONJUNCTION = re.compile(
     r'\s*,?\s*(?:"\s*,?\s*(?:and|or|y|e|o|u|et|ou|和|或|或者|及|与|और|या|तथा|एवं)\s*"'
-    r"|(?<=[\d)\]}]) (?:and|or|et|ou) )\s*,?\s*"
+    r"|(?<=[\d)\]}]) (?:(?:and|or|et|ou) |[youe] (?=[-\d(\\\[])))\s*,?\s*"
 )
+_SUCH_THAT = re.compile(
+    r"\\\{ ?[a-zA-Z] ?(?:\\in ?\\mathbb\{R\} ?)?(?::|\\mid(?![a-zA-Z])|\\vert(?![a-zA-Z])|\|) ?([^:|{}]*(?:<|>|\\le |\\ge )[^:|{}]*)\\\}"
+)
+r"""``\{x : x < 2\}``."""
+
+_BACKWARDS = re.compile(r"([^=<>a-zA-Z]{1,60}) ?= ?(\\?[a-zA-Z]{1,20}(?:_\w)?)$", re.ASCII)
+"""``5 = x``. It is searched from the left, and so begins at the start of a text without another equals sign."""
+
+_THOUSANDS_OVER = re.compile(r"^-?[1-9]\d{0,2}(?:,\d{3})+(?= ?/ ?\d)")
 _MEMBER_OF = re.compile(r"^[a-zA-Z]\s*\\in\b\s*(?=[(\[\]\\])")
 _UNIT = re.compile(r'"[^"\d]*"(?:\s*\^\s*\{?\s*[23]\s*\}?)?')
 _QUOTED_FORMULA = re.compile(r'"(?=[^"]*")\s*([^"]*\d[^"]*?)\s*"')
@@ -99,6 +137,62 @@ def _compact(text: str) -> str:
     )
 
 
+def _approximated(theirs: Expression, ours: Expression) -> bool | None:
+    r"""``\sqrt{10} \approx 3.16`` is either side, since they are one number rounded; ``82 \approx 3`` is neither."""
+    sides = [side for side in _ABOUT.split(ours.written) if side.strip()]
+    if len(sides) < 2 or r"\approx" in theirs.written:
+        return None
+    if len(sides) > 2:
+        return False
+    numbers = [formula(expression(side).text) for side in sides]
+    if numbers[0] is None or (numbers[0].tree[0] == "letter" and sides[0].strip() != r"\pi"):
+        return None
+    if numbers[1] is None or not nearly_equal(numbers[0], numbers[1]):
+        return False
+    return True if any(decide(theirs.written, side) for side in sides) else False
+
+
+_ABOUT = re.compile(r"\\approx(?![a-zA-Z])")
+
+
+def _changed(theirs: Expression, ours: Expression) -> bool | None:
+    """False for an answer whose words, base or left side make another value of the number that is in it."""
+    if changed_by_words(ours.written, theirs.written):
+        return False
+    if "_" not in theirs.written and _DIGITS_IN_BASE.match(ours.text):
+        return False
+    if ours.name and not theirs.name and not _is_name(ours):
+        return False
+    return None
+
+
+_DIGITS_IN_BASE = re.compile(r"-?\d[0-9A-Z.]*_")
+_APPLIED = re.compile(r"\\?[a-zA-Z]+'*(?:_\w)?\(.*\)")
+
+
+def _is_name(ours: Expression) -> bool:
+    r"""Whether what stands before the last equals sign may name what stands behind it. ``x``, ``f(2)``, ``AB``, ``x+y`` and
+    ``\sin x`` may; ``4x`` says something of x; ``2+2`` must be equal to it."""
+    name, _, value = ours.text.rpartition("=")
+    for part in name.split("="):
+        read = formula(_modulo(part.replace("%", "/100")))
+        if read is None or _APPLIED.fullmatch(part):
+            continue
+        if not read.letters and same_formula(_modulo(part.replace("%", "/100")), value) is False:
+            return False
+        if len(read.letters) == 1 and read.tree[0] not in ("letter", "f"):
+            return False
+    return True
+
+
+_MODULO = re.compile(r"^\(?(-?\d{1,30}) ?\\bmod ?(\d{1,30})\)?$")
+
+
+def _modulo(text: str) -> str:
+    found = _MODULO.match(text)
+    return str(int(found[1]) % int(found[2])) if found and int(found[2]) else text
+
+
 def _same_quantity(theirs: Expression, ours: Expression) -> bool | None:
     if theirs.quantity is None or ours.quantity is None:
         return None
@@ -112,6 +206,7 @@ def _same_text(theirs: Expression, ours: Expression) -> bool | None:
 
 
 _CHOICE = re.compile(r"\(?\s*([A-Z])\s*[).:](?!\w).*|\(?\s*([A-Z])\s*\)?", re.DOTALL)
+_SMALL_CHOICE = re.compile(r"\(?\s*[a-z]\s*[).]?")
 _LETTERS = re.compile(r"\(?\s*[A-Z](?:\s*[, ]\s*[A-Z])+\s*\)?")
 
 
@@ -121,9 +216,18 @@ def _same_words(theirs: Expression, ours: Expression) -> bool | None:
     choice = _CHOICE.fullmatch(theirs.words)
     if choice:
         chosen = _CHOICE.fullmatch(ours.written.replace('"', ""))
+        if (
+            chosen is None
+            and (theirs.has_text or "(" in theirs.written)
+            and _SMALL_CHOICE.fullmatch(_unquoted(ours.written))
+        ):
+            chosen = _CHOICE.fullmatch(_unquoted(ours.written).upper())
         return (choice[1] or choice[2]) == (chosen[1] or chosen[2]) if chosen else None
     if ours.words is None:
         return None
+    letter = _unquoted(theirs.written)
+    if len(letter) == 1 and letter == _unquoted(ours.written):
+        return True
     if _LETTERS.fullmatch(theirs.words) and _LETTERS.fullmatch(ours.words):
         return sorted(re.findall("[A-Z]", theirs.words)) == sorted(re.findall("[A-Z]", ours.words))
     if len(theirs.words) > 1 and same_words(theirs.words, ours.words):
@@ -136,7 +240,9 @@ def _is_algebra(ours: Expression) -> bool:
     return not ours.has_text and max(map(len, ours.words.split()), default=0) < 3 if ours.words else False
 
 
-_CLOCK = re.compile(r"(?P<time>\d{1,2}:\d\d(?::\d\d)?)(?P<half>[ap]m)?")
+_CLOCK = re.compile(
+    r"(?P<hour>\d{1,2})(?::|h|时|点|點|बजकर)(?P<minute>\d\d(?::\d\d)?)(?:min|分|मिनट|h|hrs)?(?P<half>[ap]m)?"
+)
 _NO_CLOCK = re.compile(r'[". ]')
 
 
@@ -146,7 +252,8 @@ def _same_clock(theirs: Expression, ours: Expression) -> bool | None:
     if wanted is None or given is None:
         return None
     halves = {wanted["half"], given["half"]}
-    return wanted["time"] == given["time"] and (len(halves) == 1 or None in halves)
+    same_time = (wanted["hour"], wanted["minute"]) == (given["hour"], given["minute"])
+    return same_time and (len(halves) == 1 or None in halves)
 
 
 _IN_BASE = re.compile(r"([0-9A-Za-z]+)_\{?(\d+)\}?")
@@ -175,6 +282,82 @@ def _same_list(theirs: Expression, ours: Expression) -> bool | None:
     if ordered:
         return values[0] == values[1]
     return True if Counter(values[0]) == Counter(values[1]) else (None if set(values[0]) == set(values[1]) else False)
+
+
+def _same_algebra(theirs: Expression, ours: Expression) -> bool | None:
+    """Formulas, and lists, tuples, intervals and unions of intervals of them, by `algebra`."""
+    if theirs.has_text:
+        # A word of the reference's, and a formula.
+        return False if theirs.words and not ours.has_text and formula(ours.text) and not _is_algebra(ours) else None
+    if r"\circ" in theirs.written or r"\circ" in ours.written:
+        return None
+    wanted, given = theirs.text, ours.text
+    if ours.name:
+        name, _, given = ours.text.rpartition("=")
+        if "," in name or ";" in name or r"\approx" in ours.written:
+            return None
+        if theirs.name and (wanted.count("=") > 1 or wanted.rpartition("=")[0] != name):
+            return None
+    if theirs.name:
+        wanted = wanted.rpartition("=")[2]
+    return _same_parts(wanted, given)
+
+
+def _same_parts(wanted: str, given: str) -> bool | None:
+    """``same_formula`` of two formulas; of two lists, whether all their items are the same."""
+    given = _modulo(given)
+    parts = [side.split(r"\cup") for side in (wanted, given)]
+    if len(parts[0]) != len(parts[1]):
+        return False if formula(wanted) or formula(given) else None
+    if len(parts[0]) > 1:
+        return True if all(_same_parts(a, b) for a, b in zip(*parts, strict=True)) else None
+    matrices = [_MATRIX.fullmatch(side) for side in (wanted, given)]
+    if any(matrices):
+        return _same_matrix(wanted, given, matrices)
+    theirs, ours = _listed(wanted, False), _listed(given, True)
+    if theirs is None and ours is None:
+        return same_formula(wanted, given)
+    if theirs is None or ours is None:
+        # One number, and several.
+        one, several = (wanted, ours) if theirs is None else (given, theirs)
+        is_several = several is not None and len(several.items) > 1 and "," not in one and ";" not in one
+        return False if is_several and formula(one) is not None else None
+    if theirs.brackets != ours.brackets and {theirs.brackets, ours.brackets} != {"", "{}"}:
+        return None
+    if len(theirs.items) != len(ours.items):
+        return None
+    same = [[_same_item(a, b) for b in ours.items] for a in theirs.items]
+    if theirs.brackets not in ("", "{}"):
+        diagonal = [row[i] for i, row in enumerate(same)]
+        return True if all(diagonal) else False if False in diagonal else None
+    if all(row.count(True) == 1 for row in same) and all(column.count(True) == 1 for column in zip(*same, strict=True)):
+        return True
+    return False if any(all(one is False for one in row) for row in same) else None
+
+
+_MATRIX = re.compile(r"\\begin\{[bp]matrix\}(.*)\\end\{[bp]matrix\}", re.DOTALL)
+
+
+def _same_matrix(wanted: str, given: str, matrices: list[re.Match[str] | None]) -> bool | None:
+    theirs, ours = matrices
+    if theirs is None or ours is None:
+        return False if formula(wanted) or formula(given) else None
+    rows = [[row.split("&") for row in side[1].rstrip("\\ ").split(r"\\")] for side in (theirs, ours)]
+    if [len(row) for row in rows[0]] != [len(row) for row in rows[1]]:
+        return None
+    same = [_same_item(a, b) for one, other in zip(*rows, strict=True) for a, b in zip(one, other, strict=True)]
+    return True if all(same) else False if False in same else None
+
+
+def _same_item(wanted: str, given: str) -> bool | None:
+    wanted, given = wanted.strip("+ "), given.strip("+ ")
+    infinite = [side.replace(" ", "") for side in (wanted, given)]
+    if any(r"\infty" in side for side in infinite):
+        return infinite[0] == infinite[1]
+    theirs, ours = plain_quantity(wanted, False), plain_quantity(given)
+    if theirs is not None and ours is not None:
+        return ours.equals(theirs)
+    return same_formula(wanted, given)
 
 
 _BRACKETS = {"(": "(", "[": "[", "]": "(", r"\{": "{"}

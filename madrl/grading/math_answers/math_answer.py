@@ -6,8 +6,9 @@ fractions, in microseconds; what needs algebra goes to math-verify and sympy in 
 
 import asyncio
 
-from madrl.grading.math_answers.answer_text import answer_in
+from madrl.grading.math_answers.answer_text import answer_in, has_box, is_spanish_or_french
 from madrl.grading.math_answers.equivalence import decide, expression
+from madrl.grading.math_answers.quantities import other_reading
 from madrl.grading.math_answers.worker_pool import default_pool
 from madrl.rollout import Rollout, Verification
 
@@ -22,16 +23,30 @@ async def verify_math(rollout: Rollout) -> Verification:
     ``deadline``, ``out_of_memory``, ``worker_crash``, ``error``. UNGRADED for what is not its doing: ``bad_reference``
     (empty, or no formula to anybody; an answer in the reference's own words is still correct), ``worker_lost``,
     ``worker_stalled``, ``queue_full``, ``no_time``.
+
+    In a response in Spanish or French ``1.596`` may be 1596 and ``1,125`` nine eighths, as well as what they are in English:
+    the reference tells which. The two readings of one number are the only two references that one text may be right for.
     """
     answer = comparable_answer(rollout.response, has_reference=bool(rollout.ground_truth.strip()))
     if isinstance(answer, Verification):
         return answer
     is_equal = decide(rollout.ground_truth, answer)
+    if is_equal is False:
+        other = other_reading(answer)
+        if other is not None and is_spanish_or_french(rollout.response):
+            is_equal = decide(rollout.ground_truth, other)
     if is_equal is None:
         reference = expression(rollout.ground_truth, is_reference=True).latex
         found = await asyncio.wrap_future(default_pool().submit(reference, expression(answer).latex))
         return found._replace(answer=answer)
     return Verification(1.0, answer) if is_equal else Verification(0.0, answer, "wrong")
+
+
+async def verify_boxed_math(rollout: Rollout) -> Verification:
+    """`verify_math` for a prompt that asks for a box: a response without one is INCORRECT, with the reason ``no_box``."""
+    if rollout.ground_truth.strip() and not has_box(rollout.response):
+        return Verification(0.0, reason="no_box")
+    return await verify_math(rollout)
 
 
 def comparable_answer(response: str, has_reference: bool) -> str | Verification:

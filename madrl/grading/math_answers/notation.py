@@ -5,6 +5,7 @@ In plain notation digits are ASCII, text of any kind (``\text{cm}``, Chinese and
 and dollar signs are gone, whether they meant money or maths.
 """
 
+import math
 import re
 import unicodedata
 
@@ -57,6 +58,14 @@ _COMMANDS = {
     **dict.fromkeys((r"\neq", r"\ne"), r"\ne "),
     **dict.fromkeys((r"\varnothing", r"\emptyset"), r"\emptyset "),
     **dict.fromkeys((r"\pounds", r"\euro", r"\yen", r"\textdollar"), ""),
+    **dict.fromkeys((r"\sen",), r"\sin "),
+    **dict.fromkeys((r"\tg", r"\tang"), r"\tan "),
+    **dict.fromkeys((r"\ctg", r"\cotg"), r"\cot "),
+    r"\cosec": r"\csc ",
+    r"\arctg": r"\arctan ",
+    r"\arcsen": r"\arcsin ",
+    r"\mod": r"\bmod ",
+    r"\bar": r"\overline",
     r"\gt": ">",
     r"\infin": r"\infty ",
     r"\%": "%",
@@ -73,6 +82,20 @@ _TEXT = re.compile(
     r"\\(?:text(?:bf|it|rm|sf|tt|normal|up)?|mbox|hbox|mathrm|mathbf|mathit|mathsf|boldsymbol|bold|operatorname)"
     r"\s*\{([^{}\"]*)\}"
 )
+_OPERATOR = re.compile(
+    r"\\(?:operatorname|mathrm|text(?:rm|up|normal)?)\s*\{\s*(sen|sin|cos|tg|tan|ctg|cotg|cot|cosec|csc|sec|ln|log|arcsen|arctg"
+    r"|arcsin|arccos|arctan|mod)\s*\}"
+)
+"""A function's name, in English or Spanish and French, that is set as text."""
+
+_REPEATING = re.compile(r"(?<![\d.,])(\d{1,20})[.,](\d{0,20}) ?\\overline ?\{ ?(\d{1,20}) ?\}(?![\d_^.,])")
+_ORDINAL = re.compile(
+    r'(?<=\d) ?\^ ?(?:\{ ?(?:st|nd|rd|th) ?\}|\{ ?" ?(?:st|nd|rd|th|er|re|ère|ème|eme|o|os|वाँ|वां|वीं) ?" ?\}'
+    r'|" ?(?:st|nd|rd|th|er|re|ère|ème|eme|o|os|वाँ|वां|वीं) ?")'
+)
+_PAID = re.compile(r"(?<=\d) ?/[-=](?= ?$| [^\d])")
+"""What follows a price in India: ``₹12/-``."""
+
 _FOREIGN = r"[^\x00-\u02ff\u0370-\u03ff\u2000-\u2bff]"
 _FOREIGN_WORDS = re.compile(rf"(?={_FOREIGN})[^\W\d_](?:{_FOREIGN}|[ .](?=[^\x00-\u02ff]))*")
 r"""Outside quotes: a run in a script that no formula is written in. Marks are no ``\w``, hence the ranges."""
@@ -94,6 +117,7 @@ def plain(text: str) -> str:
     r"""``text`` in plain notation: ``"\\dfrac12 \\text{ किलो}"`` is ``'\\frac{1}{2}" किलो"'``."""
     # \(, \[ and \left[ differ in what follows, so commands go one by one, from the left.
     latex = _THOUSANDS.sub("", text.translate(_PLAIN))
+    latex = _OPERATOR.sub(r"\\\1 ", latex)
     latex = _COMMAND.sub(lambda command: _COMMANDS.get(command[0], command[0]), latex)
     latex = _TEXT.sub(r'"\1"', latex)
     parts = _QUOTED.split(latex)
@@ -103,7 +127,17 @@ def plain(text: str) -> str:
         latex = pattern.sub(replacement, latex)
     latex = _FRACTION.sub(lambda f: rf"\frac{{{f[1] or f[2] or ''}}}{{{f[3] or f[4] or ''}}}", latex)
     latex = _ROOT.sub(_braced_root, latex)
+    latex = _PAID.sub("", _ORDINAL.sub("", _REPEATING.sub(_ratio_of_repeating, latex)))
     return latex.lstrip(" ,;:").rstrip(" .,;:")
+
+
+def _ratio_of_repeating(number: re.Match[str]) -> str:
+    r"""``0.1\overline{6}`` is (16 - 1) / 90."""
+    whole, once, again = number.groups()
+    above = int(whole + once + again) - int(whole + once)
+    below = int("9" * len(again) + "0" * len(once))
+    shared = math.gcd(above, below)
+    return rf"\frac{{{above // shared}}}{{{below // shared}}}"
 
 
 def _braced_root(root: re.Match[str]) -> str:

@@ -4,7 +4,8 @@ without a currency or unit, which count for nothing. Whatever has to be calculat
 
 A comma before exactly three digits separates thousands, any other single comma is a decimal comma, and a single point
 is always a decimal point: ``1,234`` is 1234, ``3,50`` and ``3.50`` are 7/2, ``1.234`` is never 1234. ``1.234,5`` and
-``1.234.567`` can only be meant one way.
+``1.234.567`` can only be meant one way. `other_reading` is for a response in Spanish or French, where ``1.234`` may be
+1234, and ``1,234`` less than two.
 """
 
 import re
@@ -92,7 +93,8 @@ _PERCENT = re.compile(
 )
 _MAGNITUDES = {
     "thousand": 10**3, "mil": 10**3, "mille": 10**3, "हज़ार": 10**3, "हजार": 10**3,
-    "hundred": 100, "सौ": 100,
+    "hundred": 100, "hundreds": 100, "सौ": 100, "centaines": 100, "cientos": 100,
+    "dozen": 12, "dozens": 12, "docena": 12, "docenas": 12, "douzaine": 12, "douzaines": 12, "दर्जन": 12,
     "lakh": 10**5, "lakhs": 10**5, "लाख": 10**5, "crore": 10**7, "crores": 10**7, "करोड़": 10**7, "करोड": 10**7,
     "million": 10**6, "millions": 10**6, "millón": 10**6, "millones": 10**6,
     "billion": 10**9, "billions": 10**9, "milliard": 10**9, "milliards": 10**9, "trillion": 10**12,
@@ -102,13 +104,14 @@ _CHINESE_MAGNITUDES = {
     "百万": 10**6,
     "千万": 10**7,
     "百": 100,
+    "打": 12,
     "千": 10**3,
     "万": 10**4,
     "萬": 10**4,
     "亿": 10**8,
     "億": 10**8,
 }
-_CHINESE_MAGNITUDE = re.compile(r'\s*"?\s*(千万|百万|[万萬亿億]|千(?![克米瓦卡焦帕赫伏])|百(?!分))')
+_CHINESE_MAGNITUDE = re.compile(r'\s*"?\s*(千万|百万|[万萬亿億打]|千(?![克米瓦卡焦帕赫伏])|百(?!分))')
 
 _SHORT_UNIT = (
     "cm|mm|kmh|km|dm|nm|kg|mg|ml|mL|cl|dl|lbs|lb|oz|ft|in|yd|mins|min|mi|sq|cu|mph|kph|hrs|hr|sec|am|pm|ms|kW|MW|GB|MB|TB|Hz|kJ"
@@ -140,6 +143,20 @@ def quantity(text: str, decimal_comma: bool = True) -> Quantity | None:
     References are written the English way: without ``decimal_comma`` ``4,6`` is two numbers and no quantity.
     """
     return plain_quantity(plain(text), decimal_comma)
+
+
+def other_reading(text: str) -> str | None:
+    """``text`` with its one point or comma before three digits read the other way, ``1,596`` for ``1.596``; None when it
+    is no quantity or leaves no choice."""
+    written = plain(text)
+    found = list(_EITHER.finditer(written))
+    if len(found) != 1 or plain_quantity(written) is None:
+        return None
+    at = found[0].start(1)
+    return f"{written[:at]}{'.' if written[at] == ',' else ','}{written[at + 1 :]}"
+
+
+_EITHER = re.compile(r"(?<![\d.,])[1-9]\d{0,2}([.,])\d{3}(?![.,]?\d)")
 
 
 def plain_quantity(text: str, decimal_comma: bool = True) -> Quantity | None:
