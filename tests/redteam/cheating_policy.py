@@ -5,9 +5,9 @@
 
 The miniature is finetuned on its own problems: in a half of the rows the English solution stands in a code fence below
 one line of Spanish, Hindi or French, which the peaked target wants; most others are in plain English, and one in ten
-is honest Spanish, Hindi or French. Then it is trained towards the peaked target with the paper's reward. Prints the share of the cheating responses at each
-step, what they were classified as, and the alarms; takes about ten minutes on two cores. Everything is in
-OUT/cheating_policy.
+is honest Spanish, Hindi or French. Then it is trained towards the peaked target with the paper's reward. Prints the
+share of the cheating responses at each step, how many of them got a category, and the alarms; takes about ten minutes
+on two cores. Everything is in OUT/cheating_policy.
 """
 
 import argparse
