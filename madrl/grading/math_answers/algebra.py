@@ -1,12 +1,14 @@
 r"""MATH: whether two formulas are equal, in exact arithmetic and in microseconds; None where that does not decide.
 
-A formula in plain notation is read into a tree and evaluated at one point: each letter, and pi, is a random number of 61
+A formula in plain notation is read into a tree and evaluated at one point: each letter, and pi, is a random number
+of 61
 bits that nobody can foresee, integers have their square roots exactly (a value is a sum of rational multiples of roots
 of square-free integers), and what is left (the sine of x, a root of x, a logarithm) is one more random number for each
 function and each value of its argument.
 
 Which way this is sound: two rational functions of degree d that agree at such a point are equal, but for one chance in
-2^61 / d (Schwartz and Zippel), and no rounding happens, so *equal* is no guess. Those that disagree differ, when nothing
+2^61 / d (Schwartz and Zippel), and no rounding happens, so *equal* is no guess. Those that disagree differ, when
+nothing
 was left over. When something was, the functions may hide an identity (the squares of sine and cosine): then floating
 point at positive points decides, and only that they are clearly different; what is close there is left open, and no
 approximate agreement ever makes an answer right.
@@ -32,11 +34,15 @@ MAX_DEPTH = 40
 MAX_BITS = 40_000
 """The size of a number that is calculated with."""
 
+MAX_FACTORIAL = 200
+"""A larger number's factorial is not calculated."""
+
 MAX_ROOTS = 16
 """The number of roots of which one value may be made."""
 
-MAX_ROOTED = 10**7
-"""A number beyond it has no exact root here: no letter's value is below, so that the root of the square of x is not x."""
+MAX_ROOTED = 10**6
+"""A number beyond it has no exact root here: no letter's value is below, so that the root of the square of x is
+not x."""
 
 _UNPREDICTABLE = random.SystemRandom()
 
@@ -50,7 +56,7 @@ def _unpredictable() -> Fraction:
     return Fraction(_UNPREDICTABLE.randrange(2**60, 2**61))
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """This is no formula of the kind that is read here, or it is too large."""
 
 
@@ -90,7 +96,7 @@ def formula(text: str) -> Formula | None:
     """``text``, in plain notation, as a formula; None when it is not of the kind that is read here."""
     try:
         return _Parser(text).formula()
-    except Unreadable:
+    except UnreadableError:
         return None
 
 
@@ -105,7 +111,7 @@ def same_formula(reference: str, answer: str) -> bool | None:
     point = _Point({name: {1: _unpredictable()} for name in names})
     try:
         equal = point.value(theirs.tree) == point.value(ours.tree)
-    except (Unreadable, ZeroDivisionError):
+    except (UnreadableError, ZeroDivisionError):
         return None
     if equal:
         return True
@@ -125,19 +131,20 @@ def nearly_equal(one: Formula, other: Formula) -> bool:
 
 
 class _Parser:
-    r"""Reads a formula: sums of products, with ``\frac``, ``\sqrt``, powers and functions. A writing that people take in two
+    r"""Reads a formula: sums of products, with ``\frac``, ``\sqrt``, powers and functions. A writing that people
+    take in two
     ways (``1/2x``, ``4 2``) is not read."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_LENGTH:
-            raise Unreadable
+            raise UnreadableError
         self.tokens: list[tuple[str, str]] = []
         end = 0
         text = text.rstrip()
         while end < len(text):
             token = _TOKEN.match(text, end)
             if token is None or token.lastgroup is None:
-                raise Unreadable
+                raise UnreadableError
             self.tokens.append((token.lastgroup, token[token.lastgroup]))
             end = token.end()
         self.at, self.depth = 0, 0
@@ -147,7 +154,7 @@ class _Parser:
     def formula(self) -> Formula:
         tree = self.sum()
         if self.at != len(self.tokens):
-            raise Unreadable
+            raise UnreadableError
         return Formula(tree, frozenset(self.letters), self.has_decimals)
 
     def peek(self) -> tuple[str, str]:
@@ -160,12 +167,12 @@ class _Parser:
 
     def need(self, sign: str) -> None:
         if not self.take(sign):
-            raise Unreadable
+            raise UnreadableError
 
     def sum(self) -> Tree:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise Unreadable
+            raise UnreadableError
         minus = self.take("-") or (self.take("+") and False)
         total = self.product()
         total = ("-", total) if minus else total
@@ -189,18 +196,18 @@ class _Parser:
                 total, divided = ("*", total, self.power()), False
             elif text == "/":
                 if divided:
-                    raise Unreadable
+                    raise UnreadableError
                 self.at += 1
                 total, divided = ("/", total, self.power()), True
             elif kind in ("number", "letter", "command") or text in ("(", "["):
                 if text == r"\}" or divided or kind == "number":
-                    raise Unreadable
+                    raise UnreadableError
                 mixed = text == r"\frac" and last_kind == "number" and total[0] == "number"
                 factor = self.power()
                 is_plain = mixed and factor[0] == "/" and factor[1][0] == factor[2][0] == "number"
                 total = ("+" if is_plain else "*", total, factor)
                 if is_plain and self.peek()[0] != "end" and self.peek()[1] not in ("+", "-", "}", ")"):
-                    raise Unreadable
+                    raise UnreadableError
             else:
                 return total
             last_kind = self.tokens[self.at - 1][0]
@@ -212,7 +219,7 @@ class _Parser:
         if self.take("^"):
             base = ("^", base, self.argument())
             while self.take("!"):
-                raise Unreadable
+                raise UnreadableError
         return base
 
     def argument(self) -> Tree:
@@ -224,7 +231,7 @@ class _Parser:
         kind, text = self.peek()
         if text == r"\frac" or kind in ("number", "letter") or text in (r"\pi", r"\theta"):
             return self.primary()
-        raise Unreadable
+        raise UnreadableError
 
     def primary(self) -> Tree:
         kind, text = self.peek()
@@ -232,9 +239,11 @@ class _Parser:
         if kind == "number":
             self.has_decimals |= "." in text
             if self.peek()[1] == "_":
-                raise Unreadable
+                raise UnreadableError
             return ("number", Fraction(text.replace(",", "")))
         if kind == "letter" or text in _GREEK or text == r"\pi":
+            if text in ("f", "g", "h") and self.peek()[1] == "(":
+                raise UnreadableError  # a function, of which nothing is known
             return self.letter(text)
         if text in ("(", "[", "{"):
             inner = self.sum()
@@ -255,7 +264,7 @@ class _Parser:
             return ("^", self.argument(), ("/", ("number", Fraction(1)), index))
         if text[:1] == "\\" and text[1:] in _FUNCTIONS:
             return self.function(text[1:])
-        raise Unreadable
+        raise UnreadableError
 
     def letter(self, text: str) -> Tree:
         if self.take("_"):
@@ -267,7 +276,7 @@ class _Parser:
                 kind, index = self.peek()
                 self.at += 1
             if kind not in ("number", "letter"):
-                raise Unreadable
+                raise UnreadableError
             text = f"{text}_{index}"
         if text == "i":
             return ("i",)
@@ -277,17 +286,17 @@ class _Parser:
     def function(self, name: str) -> Tree:
         exponent = self.argument() if self.take("^") else None
         if exponent is not None and exponent[0] != "number":
-            raise Unreadable
+            raise UnreadableError
         if self.peek()[1] in ("(", "{"):
             argument = self.primary()
             if self.peek()[1] == "^":
-                raise Unreadable
+                raise UnreadableError
         else:
             argument = self.power()
             while self.peek()[0] == "letter" or self.peek()[1] in _GREEK or self.peek()[1] == r"\pi":
                 argument = ("*", argument, self.power())
             if self.peek()[1] == "/":
-                raise Unreadable
+                raise UnreadableError
         found: Tree = ("f", name, argument)
         return ("^", found, exponent) if exponent is not None else found
 
@@ -300,7 +309,7 @@ class _Point:
         self.leftovers: dict[Any, Value] = {}
 
     def value(self, tree: Tree) -> Value:
-        """Raises Unreadable when the value is too large, ZeroDivisionError when there is none."""
+        """Raises UnreadableError when the value is too large, ZeroDivisionError when there is none."""
         kind = tree[0]
         if kind == "number":
             return {1: tree[1]} if tree[1] else {}
@@ -318,8 +327,8 @@ class _Point:
             return {root: -factor for root, factor in one.items()}
         if kind == "!":
             whole = _integer(one)
-            if not 0 <= whole <= 200:
-                raise Unreadable
+            if not 0 <= whole <= MAX_FACTORIAL:
+                raise UnreadableError
             return {1: Fraction(math.factorial(whole))}
         other = self.value(tree[2])
         if kind == "+":
@@ -357,10 +366,10 @@ class _Point:
 
 def _bounded(value: Value) -> Value:
     if len(value) > MAX_ROOTS:
-        raise Unreadable
+        raise UnreadableError
     for factor in value.values():
         if factor.numerator.bit_length() + factor.denominator.bit_length() > MAX_BITS:
-            raise Unreadable
+            raise UnreadableError
     return value
 
 
@@ -399,7 +408,7 @@ def _integer_power(base: Value, by: int) -> Value:
         return _integer_power(_inverse(base), -by)
     bits = sum(factor.numerator.bit_length() + factor.denominator.bit_length() for factor in base.values())
     if bits * by > MAX_BITS and set(base.values()) != {1}:
-        raise Unreadable
+        raise UnreadableError
     total: Value = {1: Fraction(1)}
     while by:
         if by & 1:
@@ -434,7 +443,7 @@ def _exact_root(number: Fraction, index: int) -> Value | None:
 def _integer(value: Value) -> int:
     number = value.get(1, Fraction(0))
     if value.keys() - {1} or number.denominator != 1:
-        raise Unreadable
+        raise UnreadableError
     return int(number)
 
 
@@ -471,10 +480,16 @@ def _float(tree: Tree, letters: dict[str, complex]) -> complex:
     if kind == "-":
         return -one
     if kind == "!":
+        if not 0 <= one.real <= MAX_FACTORIAL:
+            raise ValueError
         return complex(math.factorial(int(one.real)))
     other = _float(tree[2], letters)
     if kind == "+":
         return one + other
     if kind == "*":
         return one * other
-    return one / other if kind == "/" else one**other
+    if kind == "/":
+        return one / other
+    if one.imag == 0 and one.real < 0 and other.real % 1:
+        raise ValueError  # the cube root of -8 is -2 to most people, and not the complex one
+    return one**other

@@ -150,8 +150,10 @@ def _last_line(response: str) -> str | None:
 
 
 _CONCLUDES = re.compile(
-    r"(?<!\w)(?:so|therefore|thus|hence|altogether|in total|in all|total of|así que|entonces|por (?:lo )?tanto|por eso|en total"
-    r"|luego|donc|ainsi|par cons[ée]quent|au total|en tout|इसलिए|अतः|अत:|कुल|इस प्रकार)(?!\w)|所以|因此|一共|总共|共有|总计|故",
+    r"(?<!\w)(?:so|therefore|thus|hence|altogether|in total|in all|total of|así que|entonces|por (?:lo )?tanto"
+    r"|por eso|en total"
+    r"|luego|donc|ainsi|par cons[ée]quent|au total|en tout"
+    r"|इसलिए|अतः|अत:|कुल|इस प्रकार)(?!\w)|所以|因此|一共|总共|共有|总计|故",
     re.IGNORECASE,
 )
 _WRITTEN_NUMBER = re.compile(

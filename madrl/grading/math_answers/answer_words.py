@@ -12,7 +12,8 @@ _SAME = """
     no, 否, 不是, 不, नहीं, non
     true, 真, 正确, verdadero, verdadera, cierto, सत्य, सही, vrai, vraie
     false, 假, 错误, falso, falsa, असत्य, गलत, faux, fausse
-    even, 偶, 偶数, 偶函数, par, सम, pair, paire, even function, función par, fonction paire, even number, número par, nombre pair, सम संख्या
+    even, 偶, 偶数, 偶函数, par, सम, pair, paire, even function, función par, fonction paire, even number,
+        número par, nombre pair, सम संख्या
     odd, 奇, 奇数, 奇函数, impar, विषम, impair, impaire, odd function, función impar, fonction impaire, odd number,
         número impar, nombre impair, विषम संख्या
     neither, 都不是, 非奇非偶, ninguno, ninguna, ni par ni impar, कोई नहीं, ni l un ni l autre, aucun, aucune
@@ -68,26 +69,36 @@ def same_words(reference: str, answer: str) -> bool:
 
 
 _ANYWHERE = r"""
-    \b(?:not|isn'?t|never|except|anything\ but|wrong|false|incorrect|impossible|neither|nunca|excepto|falsa|falso|incorrecto|jamais
-      |sauf|faux|fausse|pas|percent\ of|por\ ciento\ de|pour\ cent\ de|(?:and|y|et)\ (?:a\ |one\ |un\ )?(?:half|quarter|third|medio|media|demie?|quart))\b
+    \b(?:not|isn'?t|never|except|anything\ but|wrong|false|incorrect|impossible|neither|nunca|excepto|falsa
+       |falso|incorrecto|jamais
+      |sauf|faux|fausse|pas|percent\ of|por\ ciento\ de|pour\ cent\ de|(?:and|y|et)\ (?:a\ |one\ |un\ )?(?:half
+       |quarter|third|medio|media|demie?|quart))\b
   | \bno\ (?:es|son|it|\d)\b | (?<!\w)(?:नहीं|मत|गलत|ग़लत)(?!\w) | 不是|并非|错误|不对|除了|进制
 """
 """What denies an answer, or adds to it, wherever it stands."""
 
 _BEFORE = r"""
-    \b(?:no|half(?:\ of)?|(?:a|one|two)?\ ?(?:third|quarter)s?\ of|twice|thrice|double|triple|quadruple|minus|negative|(?:more|less|fewer|greater)\ than
-      |at\ (?:least|most)|over|under|above|below|up\ to|(?:square|cube)\ root\ of|square\ of|cube\ of|reciprocal\ of|inverse\ of|opposite\ of
-      |mitad\ de|tercio\ de|cuarto\ de|(?:doble|triple|double)\ de|menos|negativo|m[áa]s\ (?:de|que)|menos\ (?:de|que)|al\ menos|como\ m[áa]ximo
-      |ra[íi]z(?:\ cuadrada)?\ de|opuesto\ de|moiti[ée]\ de|tiers\ de|quart\ de|moins|n[ée]gatif|plus\ (?:de|que)|moins\ (?:de|que)
+    \b(?:no|half(?:\ of)?|(?:a|one|two)?\ ?(?:third|quarter)s?\ of|twice|thrice|double|triple|quadruple|minus
+       |negative|(?:more|less|fewer|greater)\ than
+      |at\ (?:least|most)|over|under|above|below|up\ to|(?:square|cube)\ root\ of|square\ of|cube\ of
+       |reciprocal\ of|inverse\ of|opposite\ of
+      |mitad\ de|tercio\ de|cuarto\ de|(?:doble|triple|double)\ de|menos|negativo|m[áa]s\ (?:de|que)
+       |menos\ (?:de|que)|al\ menos|como\ m[áa]ximo
+      |ra[íi]z(?:\ cuadrada)?\ de|opuesto\ de|moiti[ée]\ de|tiers\ de|quart\ de|moins|n[ée]gatif|plus\ (?:de
+       |que)|moins\ (?:de|que)
       |au\ (?:moins|plus)|racine\ (?:carr[ée]e\ )?de|oppos[ée]\ de)\s*[-\d\\$]
-  | (?<!\w)(?:ऋण|ऋणात्मक|कम\ से\ कम|आधा|आधे|दोगुना|दुगुना)\s*[-\d\\] | (?:负|減|减|至少|至多|超过|大于|小于|不超过|两倍|一半)\s*[-\d\\]
+  | (?<!\w)(?:ऋण|ऋणात्मक|कम\ से\ कम|आधा|आधे|दोगुना|दुगुना)\s*[-\d\\] | (?:负|減|减|至少|至多|超过|大于|小于
+       |不超过|两倍|一半)\s*[-\d\\]
 """
 """What makes another number of the one behind it."""
 
 _BEHIND = r"""
-    \d[}\s]*(?:squared|cubed|factorial|(?:in\ |to\ )?base|gross|score|en\ base|al\ cuadrado|al\ cubo|au\ carr[ée]|au\ cube|factorielle
-      |times\ \d|veces\ \d|fois\ \d|or\ (?:more|less|fewer)|ou\ (?:plus|moins)|o\ (?:m[áa]s|menos)|au\ (?:moins|plus))\b
-  | \d[}\s]*(?:का|की|के)\ (?:आधा|आधी|दोगुना|दुगुना|तिहाई|चौथाई|वर्गमूल|वर्ग|घन)(?!\w) | \d[}\s]*(?:से\ (?:अधिक|कम|ज़्यादा|ज्यादा)|गुना|आधार)(?!\w)
+    \d[}\s]*(?:squared|cubed|factorial|(?:in\ |to\ )?base|gross|score|en\ base|al\ cuadrado|al\ cubo
+       |au\ carr[ée]|au\ cube|factorielle
+      |times\ \d|veces\ \d|fois\ \d|or\ (?:more|less|fewer)|ou\ (?:plus|moins)|o\ (?:m[áa]s|menos)|au\ (?:moins
+       |plus))\b
+  | \d[}\s]*(?:का|की|के)\ (?:आधा|आधी|दोगुना|दुगुना|तिहाई|चौथाई|वर्गमूल|वर्ग|घन)(?!\w) | \d[}\s]*(?:से\ (?:अधिक
+       |कम|ज़्यादा|ज्यादा)|गुना|आधार)(?!\w)
   | \d[}\s]*(?:的(?:一半|两倍|平方|立方|倒数|[一二三四五六七八九十百]+(?:倍|分之)|平方根)|倍|以上|以下|多|余)
 """
 """What makes another number of the one before it."""

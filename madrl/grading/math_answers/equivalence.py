@@ -51,7 +51,8 @@ def decide(reference: str, answer: str) -> bool | None:
     theirs, ours = _reference(reference), expression(answer)
     # Units, and words of magnitude with them, are gone from the texts: numbers come first.
     for compare in (
-        _approximated, _changed, _same_quantity, _same_clock, _same_text, _same_words, _same_digits, _same_list, _same_algebra
+        _approximated, _changed, _same_quantity, _same_clock, _same_text, _same_words, _same_digits, _same_list,
+        _same_algebra
     ):  # fmt: skip
         is_equal = compare(theirs, ours)
         if is_equal is not None:
@@ -60,18 +61,91 @@ def decide(reference: str, answer: str) -> bool | None:
 
 
 _KNOWN = frozenset(
-    ["frac", "sqrt", "pi", "infty", "cup", "cap", "setminus", "in", "le", "ge", "ne", "pm", "mp", "cdot", "times", "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "log", "ln", "exp", "lfloor", "rfloor", "lceil", "rceil", "binom", "sum", "prod", "int", "lim", "begin", "end", "mathbb", "angle", "circ", "overline", "vec", "hat", "alpha", "beta", "gamma", "delta", "theta", "lambda", "mu", "phi", "omega", "rho", "sigma", "tau", "psi", "emptyset", "bmod", "max", "min", "gcd", "lcm", "det", "text", "{", "}"]
+    [
+        r"frac",
+        r"sqrt",
+        r"pi",
+        r"infty",
+        r"cup",
+        r"cap",
+        r"setminus",
+        r"in",
+        r"le",
+        r"ge",
+        r"ne",
+        r"pm",
+        r"mp",
+        r"cdot",
+        r"times",
+        r"sin",
+        r"cos",
+        r"tan",
+        r"cot",
+        r"sec",
+        r"csc",
+        r"arcsin",
+        r"arccos",
+        r"arctan",
+        r"sinh",
+        r"cosh",
+        r"tanh",
+        r"log",
+        r"ln",
+        r"exp",
+        r"lfloor",
+        r"rfloor",
+        r"lceil",
+        r"rceil",
+        r"binom",
+        r"sum",
+        r"prod",
+        r"int",
+        r"lim",
+        r"begin",
+        r"end",
+        r"mathbb",
+        r"angle",
+        r"circ",
+        r"overline",
+        r"vec",
+        r"hat",
+        r"alpha",
+        r"beta",
+        r"gamma",
+        r"delta",
+        r"theta",
+        r"lambda",
+        r"mu",
+        r"phi",
+        r"omega",
+        r"rho",
+        r"sigma",
+        r"tau",
+        r"psi",
+        r"emptyset",
+        r"bmod",
+        r"max",
+        r"min",
+        r"gcd",
+        r"lcm",
+        r"det",
+        r"text",
+        r"{",
+        r"}",
+    ]
 )
 _COMMAND = re.compile(r"\\([a-zA-Z]+|.)", re.DOTALL)
 _MATRICES = re.compile(r"\\begin\{[bpv]matrix\}.*\\end\{[bpv]matrix\}", re.DOTALL)
 _ODD_SIGNS = re.compile(
-    r"[?#&~]|\\frac\{[^{}]*\}\{[^{}]*\} ?-?[0-9]+(?![0-9]* ?\^)(?<! -\d)|\d +\d|(?<![a-zA-Z\\])(?:or|if|vs|and)(?![a-zA-Z])"
+    r"[?#&~]|\\frac\{[^{}]*\}\{[^{}]*\} ?-?[0-9]+(?![0-9]* ?\^)(?<! -\d)|\d +\d|"
+    r"(?<![a-zA-Z\\])(?:or|if|vs|and)(?![a-zA-Z])"
     r"|^[^|]*\|[^|]*$"
 )
 
 
 def _is_no_formula(theirs: Expression, ours: Expression) -> bool:
-    r"""Whether an answer holds a sign that is in no formula (``\to``, ``\\``, a question mark), or numbers side by side. Of
+    r"""Whether an answer holds a sign that is in no formula (``\to``, ``\\``, a question mark), or numbers side by
+    side. Of
     such a text math-verify would take the part that it can read, and two candidates would be one."""
     text = ours.text if r"\text" not in ours.text else ours.written
     text = _MATRICES.sub("", text) if "matrix}" in theirs.text or "matrix}" in text else text
@@ -110,7 +184,8 @@ _CONJUNCTION = re.compile(
     r"|(?<=[\d)\]}]) (?:(?:and|or|et|ou) |[youe] (?=[-\d(\\\[])))\s*,?\s*"
 )
 _SUCH_THAT = re.compile(
-    r"\\\{ ?[a-zA-Z] ?(?:\\in ?\\mathbb\{R\} ?)?(?::|\\mid(?![a-zA-Z])|\\vert(?![a-zA-Z])|\|) ?([^:|{}]*(?:<|>|\\le |\\ge )[^:|{}]*)\\\}"
+    r"\\\{ ?[a-zA-Z] ?(?:\\in ?\\mathbb\{R\} ?)?(?::|\\mid(?![a-zA-Z])|\\vert(?![a-zA-Z])|\|)"
+    r" ?([^:|{}]*(?:<|>|\\le |\\ge )[^:|{}]*)\\\}"
 )
 r"""``\{x : x < 2\}``."""
 
@@ -149,7 +224,7 @@ def _approximated(theirs: Expression, ours: Expression) -> bool | None:
         return None
     if numbers[1] is None or not nearly_equal(numbers[0], numbers[1]):
         return False
-    return True if any(decide(theirs.written, side) for side in sides) else False
+    return bool(any(decide(theirs.written, side) for side in sides))
 
 
 _ABOUT = re.compile(r"\\approx(?![a-zA-Z])")
@@ -171,7 +246,8 @@ _APPLIED = re.compile(r"\\?[a-zA-Z]+'*(?:_\w)?\(.*\)")
 
 
 def _is_name(ours: Expression) -> bool:
-    r"""Whether what stands before the last equals sign may name what stands behind it. ``x``, ``f(2)``, ``AB``, ``x+y`` and
+    r"""Whether what stands before the last equals sign may name what stands behind it. ``x``, ``f(2)``, ``AB``,
+    ``x+y`` and
     ``\sin x`` may; ``4x`` says something of x; ``2+2`` must be equal to it."""
     name, _, value = ours.text.rpartition("=")
     for part in name.split("="):

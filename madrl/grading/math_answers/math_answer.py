@@ -24,8 +24,10 @@ async def verify_math(rollout: Rollout) -> Verification:
     (empty, or no formula to anybody; an answer in the reference's own words is still correct), ``worker_lost``,
     ``worker_stalled``, ``queue_full``, ``no_time``.
 
-    In a response in Spanish or French ``1.596`` may be 1596 and ``1,125`` nine eighths, as well as what they are in English:
-    the reference tells which. The two readings of one number are the only two references that one text may be right for.
+    In a response in Spanish or French ``1.596`` may be 1596 and ``1,125`` nine eighths, as well as what they are
+    in English:
+    the reference tells which. The two readings of one number are the only two references that one text may be
+    right for.
     """
     answer = comparable_answer(rollout.response, has_reference=bool(rollout.ground_truth.strip()))
     if isinstance(answer, Verification):
@@ -43,7 +45,8 @@ async def verify_math(rollout: Rollout) -> Verification:
 
 
 async def verify_boxed_math(rollout: Rollout) -> Verification:
-    """`verify_math` for a prompt that asks for a box: a response without one is INCORRECT, with the reason ``no_box``."""
+    """`verify_math` for a prompt that asks for a box: a response without one is INCORRECT, with the reason
+    ``no_box``."""
     if rollout.ground_truth.strip() and not has_box(rollout.response):
         return Verification(0.0, reason="no_box")
     return await verify_math(rollout)
