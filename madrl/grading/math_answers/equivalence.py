@@ -236,11 +236,14 @@ def _changed(theirs: Expression, ours: Expression) -> bool | None:
         return False
     if "_" not in theirs.written and _DIGITS_IN_BASE.match(ours.text):
         return False
+    if r"\bmod" not in theirs.written and _NO_MODULUS.search(ours.text):  # sympy would read the number before it
+        return False
     if ours.name and not theirs.name and not _is_name(ours):
         return False
     return None
 
 
+_NO_MODULUS = re.compile(r"\\bmod(?! ?\d+(?![\d.]))")
 _DIGITS_IN_BASE = re.compile(r"-?\d[0-9A-Z.]*_")
 _APPLIED = re.compile(r"\\?[a-zA-Z]+'*(?:_\w)?\(.*\)")
 
