@@ -21,13 +21,14 @@ from madrl.grading.languages.prose import MAX_CHARS, numbers_in, sentences
 from madrl.rollout import Classification, Rollout
 from madrl.tasks import LANGUAGES
 
-MAX_FOREIGN = 0.4
-"""A response is mixed when another language holds a larger share of its letters."""
+MAX_FOREIGN = 0.35
+"""A response is mixed when another language holds a larger share of its letters: of all of them, or when those that stand
+in no step weigh ASIDE. A step is a sentence that reckons, or says a number that is neither the problem's nor said before."""
 
-MAX_FOREIGN_STEPS = 0.45
-MIN_FOREIGN_STEPS = 40
-"""It is also mixed when another language holds a larger share of the letters of its steps, and so many letters. A step
-is a sentence that reckons, or says a number that is neither the problem's nor said before."""
+ASIDE = 0.3
+MAX_CLOSING = 40
+"""The last sentence weighs ASIDE in both when it is no step and has at most so many letters: it announces the answer, and
+models often do that in English."""
 
 CLEARLY = 4.0
 """Nats by which a word and its two neighbours must be likelier in another language than in the response's."""
@@ -126,8 +127,9 @@ class _Word(NamedTuple):
     text: str
     script: str
     weight: float
-    """Its letters, in Latin ones."""
-    in_step: bool
+    """Its letters, in Latin ones; less in the announcement of the answer."""
+    weight_in_steps: float
+    """The same; less where it stands in no step."""
 
 
 def classify_language(rollout: Rollout) -> Classification:
@@ -159,7 +161,7 @@ def _classify(response: str, given: frozenset[str]) -> Classification:
     else:
         vectors = None
         language = _by_characters(own, script)
-    if language in LANGUAGES and _is_mixed(words, own, vectors, script, language):
+    if language in LANGUAGES and _is_mixed(words, vectors, script, language):
         return Classification(None, "mixed")
     return Classification(language) if language in LANGUAGES else Classification(None, language)
 
@@ -170,8 +172,10 @@ def _words(response: str, given: frozenset[str]) -> list[_Word]:
     words = []
     seen: set[tuple[str, str]] = set()
     said = set(given)
-    for sentence in sentences(response):
+    found = sentences(response)
+    for sentence in found:
         is_step = sentence.reckons or not said.issuperset(sentence.numbers)
+        is_closing = not is_step and sentence is found[-1] and len(sentence.words) <= MAX_CLOSING
         said.update(sentence.numbers)
         units = _UNIT.findall(sentence.words.lower())
         if all(len(unit) == 1 and unit.isascii() for unit in units):
@@ -181,7 +185,8 @@ def _words(response: str, given: frozenset[str]) -> list[_Word]:
             if (previous, unit) not in seen:
                 seen.add((previous, unit))
                 script, weight = _script(unit)
-                words.append(_Word(unit, script, weight, is_step))
+                in_steps = weight if is_step else ASIDE * weight
+                words.append(_Word(unit, script, in_steps if is_closing else weight, in_steps))
             previous = unit
     return words
 
@@ -226,25 +231,20 @@ def _by_characters(words: Sequence[_Word], script: str) -> str:
 
 
 def _is_mixed(
-    words: Sequence[_Word], own: Sequence[_Word], vectors: NDArray[np.float64] | None, script: str, language: str
+    words: Sequence[_Word], vectors: NDArray[np.float64] | None, script: str, language: str
 ) -> bool:
-    """Whether another language holds too much of the text, or of its steps."""
-    views = np.array([(1.0, word.in_step) for word in words]).T
-    views = views * np.array([word.weight for word in words])
-    foreign = views[:, [word.script != script for word in words]].sum(axis=1)
+    """Whether another language holds more than MAX_FOREIGN of the letters, or of the steps."""
+    weights = np.array([(word.weight, word.weight_in_steps) for word in words]).T
+    is_own = np.array([word.script == script for word in words])
+    foreign = weights[:, ~is_own].sum(axis=1)
     if vectors is not None:
         around = vectors.copy()
         around[1:] += vectors[:-1]
         around[:-1] += vectors[1:]
         rivals = [i for i, name in enumerate(CANDIDATES[script]) if name in LANGUAGES]
         ahead = around[:, rivals] - around[:, [CANDIDATES[script].index(language)]] > CLEARLY
-        foreign += (views[:, [word.script == script for word in words]] @ ahead).max(axis=1)
-    in_all, in_steps = foreign
-    letters, letters_of_steps = views.sum(axis=1)
-    return bool(
-        in_all > MAX_FOREIGN * letters
-        or in_steps > max(MAX_FOREIGN_STEPS * letters_of_steps, MIN_FOREIGN_STEPS)
-    )
+        foreign += (weights[:, is_own] @ ahead).max(axis=1)
+    return bool((foreign > MAX_FOREIGN * weights.sum(axis=1)).any())
 
 
 @lru_cache(maxsize=1 << 16)
