@@ -1,10 +1,18 @@
 """The natural language of a response: English, Chinese, Spanish, Hindi, French, or none of them.
 
-Only prose counts (``prose.py``), and each run of words only once. The script decides first; within the Latin and the
-Devanagari script py3langid (naive Bayes over byte n-grams) chooses among CANDIDATES, helped by function words, because
-a solution's sentences are short. It never has only our languages to choose from, or German and Portuguese would become
-their nearest neighbour. Numbers below were measured on math solutions written for the purpose, on GSM8K and MATH, on
-news sentences in 60 languages and on the Declaration of Human Rights in 500.
+The reward shall follow the language of the reasoning, as a reader meets it. So every word counts, also in containers
+(``prose.py``), every pair of neighbouring words once, and a language must hold nearly two thirds of the letters
+twice: of all, and where letters outside the solution's steps weigh little. Half and half is mixed. The script decides
+first; within the Latin and the Devanagari script py3langid (naive Bayes over byte n-grams) chooses among CANDIDATES,
+word by word, helped by function words, because a solution's sentences are short. It never has only our languages to
+choose from, or German and Portuguese would become their nearest neighbour; but within a script it takes more than a
+word or two to leave ours. ``tests/redteam`` has the texts that the numbers below were measured on, beside GSM8K and
+MATH.
+
+What this does not see: whether the reasoning that a reader meets is the one that found the answer. A whole solution in
+the wanted language after another one in English that is much shorter, or told in signs and formulas alone, counts as
+the former; so do sentences that reckon with numbers made up for the purpose. A text of one or two words that no
+language claims is given to the likeliest of ours.
 """
 
 import re
@@ -22,13 +30,15 @@ from madrl.rollout import Classification, Rollout
 from madrl.tasks import LANGUAGES
 
 MAX_FOREIGN = 0.35
-"""A response is mixed when another language holds a larger share of its letters: of all of them, or when those that stand
-in no step weigh ASIDE. A step is a sentence that reckons, or says a number that is neither the problem's nor said before."""
+"""A response is mixed when another language holds a larger share of its letters: of all of them, or when those that
+stand in no step weigh ASIDE. A step is a sentence that reckons, or says a number that is neither the problem's nor said
+before. Of 9,300 solutions in one language, none had more than 0.27; of texts with as many sentences in English as in
+another language, 2 % had less than 0.35."""
 
 ASIDE = 0.3
 MAX_CLOSING = 40
-"""The last sentence weighs ASIDE in both when it is no step and has at most so many letters: it announces the answer, and
-models often do that in English."""
+"""The last sentence weighs ASIDE in both when it is no step and has at most so many characters: it announces the
+answer, and models often do that in English."""
 
 CLEARLY = 4.0
 """Nats by which a word and its two neighbours must be likelier in another language than in the response's."""
@@ -40,10 +50,10 @@ English as in Chinese."""
 MAX_KANA = 0.08
 """A text with a larger share of kana among its Chinese characters is Japanese."""
 
-CANTONESE = "嘅喺咗唔佢啲嗰冇哋嚟咁嘢噉揾攞畀"
+CANTONESE = re.compile("[嘅喺咗唔佢啲嗰冇哋嚟咁嘢噉揾攞畀]|(?<![關聯])係(?!數)")
 MAX_CANTONESE = 0.03
-"""A text with a larger share of CANTONESE is written Cantonese, which is a language of its own: it has another grammar and
-other words than written Chinese, and these characters stand for the commonest of them."""
+"""A text with a larger share of CANTONESE among its characters is written Cantonese, and off-support: it is a language
+of its own, with another grammar and other words than written Chinese, which the prompts and data mean by Chinese."""
 
 # py3langid's languages in Latin script that a model may write, or that resemble ours. The RARE ones have small training
 # texts and few writers: without a handicap "el número pi" is Venetian and "I forgot" is Naija.
@@ -56,18 +66,22 @@ RARITY = 8.0
 """Nats that a RARE language must be ahead."""
 
 MARGIN = 7.0
-"""Nats that a language which is not ours must be ahead of the likeliest of ours, unless the text has more function words
-of it than of any of ours: two nouns decide nothing."""
+"""Nats that a language which is not ours must be ahead of the likeliest of ours, unless the text has more function
+words of it than of any of ours: two nouns decide nothing."""
+
+ENGLISH_FIRST = 2.0
+"""Nats that any other language must be ahead of English: what could be either, as "Total: 5", earns no wanted category."""
 
 CANDIDATES = {
     "Latin": (*COMMON.split(), *RARE_LATIN.split(), "ast", "hmn", "hi-Latn", "zh-Latn"),
     "Devanagari": (*DEVANAGARI.split(), *RARE_DEVANAGARI.split(), "bho"),
 }
 NEAREST = {"ast": "es", "bho": "hi", "hmn": "en", "hi-Latn": "en", "zh-Latn": "en"}
-"""Languages that py3langid does not know: they share the score of what they are taken for, and win by function words."""
+"""Language that py3langid does not know -> the one that it is taken for. It has that one's score, and wins by function
+words."""
 
 PER_WORD = 3.0
-"""Nats for each different function word of a language in a text."""
+"""Nats for a function word of a language."""
 
 FUNCTION_WORDS = {
     "en": "the of and is are was were in to that we so then since thus therefore each which this these has have "
@@ -100,8 +114,8 @@ FUNCTION_WORDS = {
     "आता मग आपण आपल्याला एकूण बाई चा ची चे च्या ला",
     "ne": "छ छन् हो हुन् र हुन्छ हुन्छन् त्यसैले थियो थिए भने पनि यो त्यो गरेको भएको उनले उनी गर्दा छैन जम्मा ले लाई मा बाट को का की वटा",
     "bho": "बा बाटे बाड़े आउर आउ ओकर ओकरा खातिर होखे होई कइल हवे हइ सकेला सकऽ केहू एह ऊ आ मे के से तऽ",
-    "hmn": "cov lub yog tus nws yuav ntawm muaj thiab rau los peb hauv tau lawv ib tsis nyob raug qhov ua li tag nrho uas "
-    "teb saum kuj",
+    "hmn": "cov lub yog tus nws yuav ntawm muaj thiab rau los peb hauv tau lawv ib tsis nyob raug qhov ua li tag "
+    "nrho uas teb saum kuj",
     "hi-Latn": "hai hain ka ki ke ko mein aur isliye matlab kya nahi nahin toh uttar kul yaani milta milti milte "
     "hota hoti karne karein par se paas lijiye diye gaye jaise bahut aap woh kar raha rahe rahi",
     "zh-Latn": "shi de suoyi yinci ge women ta tamen deng dengyu jia jian cheng daan da'an zong yigong meiyou zai le "
@@ -211,7 +225,9 @@ def _likeliest(words: Sequence[_Word], vectors: NDArray[np.float64], script: str
     marks = Counter(language for text in first for language in _function_words().get(text, ()))
     marks_of_ours = max(marks[language] for language in LANGUAGES)
     handicaps = [
-        0.0 if name in LANGUAGES else RARITY * (name in RARE) + MARGIN * (marks[name] <= marks_of_ours)
+        -ENGLISH_FIRST * (name == "en")
+        if name in LANGUAGES
+        else RARITY * (name in RARE) + MARGIN * (marks[name] <= marks_of_ours)
         for name in names
     ]
     language = names[int((totals - handicaps).argmax())]
@@ -225,14 +241,12 @@ def _by_characters(words: Sequence[_Word], script: str) -> str:
     text = "".join(word.text for word in words)
     if len(_KANA_UNIT.findall(text)) > MAX_KANA * len(text):
         return "other language: ja"
-    if sum(text.count(mark) for mark in CANTONESE) > MAX_CANTONESE * len(text):
+    if len(CANTONESE.findall(text)) > MAX_CANTONESE * len(text):
         return "other language: yue"
     return "zh"
 
 
-def _is_mixed(
-    words: Sequence[_Word], vectors: NDArray[np.float64] | None, script: str, language: str
-) -> bool:
+def _is_mixed(words: Sequence[_Word], vectors: NDArray[np.float64] | None, script: str, language: str) -> bool:
     """Whether another language holds more than MAX_FOREIGN of the letters, or of the steps."""
     weights = np.array([(word.weight, word.weight_in_steps) for word in words]).T
     is_own = np.array([word.script == script for word in words])

@@ -5,7 +5,7 @@ one to three words in a formula, addresses, punctuation, invisible characters. N
 comments, tags' attributes and addresses are containers, and four words in a row in one are prose like any other, also
 where each word has a container of its own.
 
-What this does not find: prose without spaces, one word a line in a code block, ciphers.
+What this does not find: prose without spaces inside a container, letters with spaces between them, ciphers.
 """
 
 import re
@@ -51,8 +51,8 @@ _SMALL_CONTAINER = re.compile(
 _START, _STOP = "\x02", "\x03"
 _CONTAINERS = re.compile(rf"{_START}[^{_STOP}]*{_STOP}(?:\s*+{_START}[^{_STOP}]*{_STOP})*")
 
-# What operators, brackets and line ends divide; arithmetic divides nothing.
-_CLAUSE = re.compile(r"(?:\d[\d\s.,=+\-*/×÷·()%$^]*+|[^\d=+*/<>()\[\]|^~@:\n])++")
+# What operators, brackets and line ends divide. Arithmetic divides nothing, nor does a line end before a single word.
+_CLAUSE = re.compile(r"(?:\d[\d\s.,=+\-*/×÷·()%$^]*+|[^\d=+*/<>()\[\]|^~@:\n]|\n(?=\S{1,30}(?:\n|$)))++")
 _LETTER = r"(?:[^\W\d_]|[\u0900-\u0963])"
 _LETTERS_IN_ROW = re.compile(rf"{_LETTER}+")
 _WORD = re.compile(rf"[\u3400-\u9fff]|{_LETTER}{{2,}}+")
@@ -201,4 +201,3 @@ def _end_of_box(text: str, at: int) -> int:
             return brace.end()
     line_end = text.find("\n", at, at + _MAX_BOX)
     return line_end if line_end >= 0 else min(at + _MAX_BOX, len(text))
-
