@@ -123,9 +123,10 @@ def _prose() -> Reader:
     slow = (
         Attack(r"\[", "a", r"\]"), Attack(r"\[", "aa,", r"\]"), Attack("", "$a", ""), Attack("", "`a", ""),
         Attack("", "<a", ""), Attack("a", "\u0301\u0316", ""), Attack("", r"\boxed{", ""), Attack("", r"\[", ""),
-        Attack("", "\n```", ""), Attack("", "\\begin{align}", ""),
+        Attack("", "\n```", ""), Attack("", "\\begin{align}", ""), Attack("a\n", "1\n", ""), Attack("", "`a` ", ""),
+        Attack("```\n", "a\n", "("), Attack("```\n", "1\na\n", ""), Attack("```", "\n", ""),
     )  # fmt: skip
-    return Reader(prose.prose, (prose,), slow)
+    return Reader(prose.sentences, (prose,), slow)
 
 
 def _language() -> Reader:

@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from madrl.grading.languages.prose import MAX_CHARS, prose
+from madrl.grading.languages.prose import MAX_CHARS, Sentence, sentences
+
+
+def prose(response: str) -> str:
+    return "\n".join(sentence.words for sentence in sentences(response))
 
 
 @pytest.mark.parametrize(
@@ -33,7 +37,6 @@ def test_words_stay_one_sentence_a_line(response: str, words: str) -> None:
         r"\boxed{x}",
         r"\boxed{\frac{\text{total}}{2}}",
         r"\fbox{total}",
-        r"$\text{the total cost of all books}$",
         "[asy] draw(circle); [/asy]",
         "`total = cost`",
         "``total``",
@@ -68,6 +71,65 @@ def test_formatting_commands_and_lists_keep_their_text() -> None:
 )
 def test_a_dollar_sign_hides_no_sentence(response: str, words: str) -> None:
     assert prose(response) == words
+
+
+CLAUSE = "she buys five books for two dollars each"
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        "`{}`",
+        "```\n{}\n```",
+        "```python\n# {}\n```",
+        "~~~\n{}",
+        r"\text{{{}}}",
+        r"$\text{{{}}}$",
+        r"\[ {} \]",
+        r"\begin{{align*}} &\text{{{}}} \\ \end{{align*}}",
+        "\\begin{{verbatim}}\n{}\n\\end{{verbatim}}",
+        r"\boxed{{\text{{{}}}}}",
+        "<!-- {} -->",
+        '<span title="{}"></span>',
+        "<details>{}</details>",
+        "> {}",
+        "% {}",
+    ],
+)
+def test_prose_in_a_container_is_prose(container: str) -> None:
+    assert CLAUSE in prose(f"antes\n{container.format(CLAUSE)}\ndespués")
+
+
+@pytest.mark.parametrize("word", ["`{}`", "${}$", r"\text{{{}}}", r"\boxed{{{}}}", "<{}>"])
+def test_a_container_for_each_word_hides_nothing(word: str) -> None:
+    assert prose(" ".join(word.format(each) for each in CLAUSE.split())) == CLAUSE
+
+
+@pytest.mark.parametrize("joint", ["_", "-", r"\ ", "~~", "\n", " 5 ", " 2 + 3 = 5 "])
+def test_words_of_prose_are_joined_by_more_than_blanks(joint: str) -> None:
+    assert prose(f"```\n{joint.join(CLAUSE.split())}\n```").split() == CLAUSE.split()
+
+
+def test_prose_in_an_address_is_prose() -> None:
+    assert prose(f"https://example.com/{CLAUSE.replace(' ', '_')}") == CLAUSE
+
+
+def test_a_sentence_has_its_numbers_and_those_of_the_formulas_after_it() -> None:
+    assert sentences("Sumamos.\n\\[ 3 + 4 = 7 \\]\nQuedan 12,5 kilos") == [
+        Sentence("Sumamos", ["3", "4", "7"], True),
+        Sentence("Quedan kilos", ["12,5"], False),
+    ]
+
+
+def test_what_stands_before_the_first_words_is_theirs() -> None:
+    assert sentences("3 + 4\nes la suma") == [Sentence("es la suma", ["3", "4"], True)]
+
+
+@pytest.mark.parametrize(
+    "line", ["2. Sumamos", "Paso 2: Sumamos", "**Paso 2:** Sumamos", "第2步: Sumamos", "2) Sumamos"]
+)
+def test_the_number_of_a_line_is_no_number_of_its_sentence(line: str) -> None:
+    assert [sentence.numbers for sentence in sentences(line)] == [[]]
 
 
 @pytest.mark.parametrize(

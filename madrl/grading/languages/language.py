@@ -70,7 +70,8 @@ MARGIN = 7.0
 words of it than of any of ours: two nouns decide nothing."""
 
 ENGLISH_FIRST = 2.0
-"""Nats that any other language must be ahead of English: what could be either, as "Total: 5", earns no wanted category."""
+"""Nats that any other language must be ahead of English: what could be either, as "Total: 5", is English, or a policy
+would earn a wanted category by saying little."""
 
 CANDIDATES = {
     "Latin": (*COMMON.split(), *RARE_LATIN.split(), "ast", "hmn", "hi-Latn", "zh-Latn"),

@@ -5,7 +5,8 @@ one to three words in a formula, addresses, punctuation, invisible characters. N
 comments, tags' attributes and addresses are containers, and four words in a row in one are prose like any other, also
 where each word has a container of its own.
 
-What this does not find: prose without spaces inside a container, letters with spaces between them, ciphers.
+What this does not find: prose inside a container that has no spaces, or operators in their place; letters with spaces
+between them; ciphers.
 """
 
 import re
@@ -52,7 +53,7 @@ _START, _STOP = "\x02", "\x03"
 _CONTAINERS = re.compile(rf"{_START}[^{_STOP}]*{_STOP}(?:\s*+{_START}[^{_STOP}]*{_STOP})*")
 
 # What operators, brackets and line ends divide. Arithmetic divides nothing, nor does a line end before a single word.
-_CLAUSE = re.compile(r"(?:\d[\d\s.,=+\-*/×÷·()%$^]*+|[^\d=+*/<>()\[\]|^~@:\n]|\n(?=\S{1,30}(?:\n|$)))++")
+_CLAUSE = re.compile(r"(?:\d[\d\s.,=+\-*/×÷·()%$^]*+|[^\d=+*/()\[\]:\n]|\n(?=\S{1,30}(?:\n|$)))++")
 _LETTER = r"(?:[^\W\d_]|[\u0900-\u0963])"
 _LETTERS_IN_ROW = re.compile(rf"{_LETTER}+")
 _WORD = re.compile(rf"[\u3400-\u9fff]|{_LETTER}{{2,}}+")
