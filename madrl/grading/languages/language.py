@@ -225,14 +225,23 @@ def _likeliest(words: Sequence[_Word], vectors: NDArray[np.float64], script: str
     names = CANDIDATES[script]
     marks = Counter(language for text in first for language in _function_words().get(text, ()))
     marks_of_ours = max(marks[language] for language in LANGUAGES)
-    handicaps = [
-        -ENGLISH_FIRST * (name == "en")
-        if name in LANGUAGES
-        else RARITY * (name in RARE) + MARGIN * (marks[name] <= marks_of_ours)
-        for name in names
-    ]
-    language = names[int((totals - handicaps).argmax())]
+    totals = totals - _handicaps(script)
+    for language, count in marks.items():
+        if count > marks_of_ours and language in names:
+            totals[names.index(language)] += MARGIN
+    language = names[int(totals.argmax())]
     return language if language in LANGUAGES else f"other language: {language}"
+
+
+@lru_cache
+def _handicaps(script: str) -> NDArray[np.float64]:
+    """The nats that each candidate must be ahead, in a text that has no more of its function words than of ours."""
+    return np.array(
+        [
+            -ENGLISH_FIRST * (name == "en") if name in LANGUAGES else MARGIN + RARITY * (name in RARE)
+            for name in CANDIDATES[script]
+        ]
+    )
 
 
 def _by_characters(words: Sequence[_Word], script: str) -> str:
@@ -253,11 +262,12 @@ def _is_mixed(words: Sequence[_Word], vectors: NDArray[np.float64] | None, scrip
     is_own = np.array([word.script == script for word in words])
     foreign = weights[:, ~is_own].sum(axis=1)
     if vectors is not None:
-        around = vectors.copy()
-        around[1:] += vectors[:-1]
-        around[:-1] += vectors[1:]
-        rivals = [i for i, name in enumerate(CANDIDATES[script]) if name in LANGUAGES]
-        ahead = around[:, rivals] - around[:, [CANDIDATES[script].index(language)]] > CLEARLY
+        ours = [name for name in CANDIDATES[script] if name in LANGUAGES]
+        alone = vectors[:, [CANDIDATES[script].index(name) for name in ours]]
+        around = alone.copy()
+        around[1:] += alone[:-1]
+        around[:-1] += alone[1:]
+        ahead = around - around[:, [ours.index(language)]] > CLEARLY
         foreign += (weights[:, is_own] @ ahead).max(axis=1)
     return bool((foreign > MAX_FOREIGN * weights.sum(axis=1)).any())
 
