@@ -7,7 +7,25 @@ words of other languages (``print``, ``end``, ``local``, ``val``) are among them
 import random
 from typing import NamedTuple
 
-NAMES = ("n", "m", "k", "x", "total", "count", "res", "acc", "best", "cur", "val", "local", "echo", "puts", "my", "low", "cat")
+NAMES = (
+    "n",
+    "m",
+    "k",
+    "x",
+    "total",
+    "count",
+    "res",
+    "acc",
+    "best",
+    "cur",
+    "val",
+    "local",
+    "echo",
+    "puts",
+    "my",
+    "low",
+    "cat",
+)
 FUNCTIONS = ("solve", "print", "println", "writeln", "twice", "readLine", "helper", "gets", "fun", "sub", "run")  # fmt: skip
 
 

@@ -274,7 +274,12 @@ def foreign_program(language: str, draw: random.Random, statements: tuple[int, i
     number = min(draw.randint(*statements), len(kind.works))
     # Each use of @f and @s gets a name of its own, as do two of the others for the whole program.
     names = draw.sample(NAMES, 2)
-    pieces = [draw.choice(kind.head), draw.choice(kind.reads), *draw.sample(kind.works, number), draw.choice(kind.shows)]
+    pieces = [
+        draw.choice(kind.head),
+        draw.choice(kind.reads),
+        *draw.sample(kind.works, number),
+        draw.choice(kind.shows),
+    ]
     return "".join(_filled(piece, *names, draw) for piece in pieces) + kind.foot
 
 

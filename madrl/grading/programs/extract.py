@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from madrl.grading.programs.source_language import source_language
+from madrl.grading.programs.source_language import Allowance, source_language
 
 LANGUAGE_OF_TAG = {
     **dict.fromkeys(("python", "py", "python3", "py3", "pypy", "pypy3"), "python"),
@@ -75,20 +75,19 @@ def last_program(response: str) -> Program | None:
     none in it either.
     """
     prose, blocks = _split(response)
+    allowance = Allowance()
+    programs = []
     for block in reversed(blocks):
-        program = _program(block)
-        if program.language:
-            return program
-    unfenced = _unfenced(prose)
-    if unfenced:
-        return unfenced
-    return _program(blocks[-1]) if blocks else None
+        programs.append(_program(block, allowance))
+        if programs[-1].language:
+            return programs[-1]
+    return _unfenced(prose, allowance) or (programs[0] if programs else None)
 
 
-def _program(block: _Block) -> Program:
+def _program(block: _Block, allowance: Allowance) -> Program:
     tag = block.tag.lower()
     claimed = LANGUAGE_OF_TAG.get(tag)
-    language = source_language(block.code, claimed, doubtful=tag in FOREIGN_TAGS)
+    language = source_language(block.code, claimed, tag in FOREIGN_TAGS, allowance)
     said = f"tag {block.tag}" if block.tag else "no tag"
     reason = "" if language == claimed and claimed else f"{said}, code is {language or 'none of ours'}"
     return Program(language, block.code, block.tag, reason)
@@ -148,11 +147,11 @@ def _block(opened: re.Match[str], lines: list[str]) -> _Block:
     return _Block(tag[1], "".join(f"{line}\n" for line in lines))
 
 
-def _unfenced(lines: list[str]) -> Program | None:
+def _unfenced(lines: list[str], allowance: Allowance) -> Program | None:
     """The longest stretch of lines that is a program, between what reads as prose."""
     for start, end in _stretches(lines):
         code = "".join(f"{line}\n" for line in lines[start:end])
-        language = source_language(code)
+        language = source_language(code, allowance=allowance)
         if language:
             return Program(language, code, "", f"no fence, code is {language}")
     return None
