@@ -26,8 +26,8 @@ _HIDDEN = {
 
 
 def bare(code: str, language: str) -> str:
-    """``code`` as ``language`` reads it, with a space for each comment and ``""`` for each string."""
-    return _hidden(language).sub(_what_stays, code)
+    """``code`` as ``language`` reads it after a newline, with a space for each comment and ``""`` for each string."""
+    return "\n" + _hidden(language).sub(_what_stays, code)
 
 
 @cache

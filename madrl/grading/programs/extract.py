@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from madrl.grading.programs.source_language import Allowance, source_language
+from madrl.grading.programs.source_language import Allowance, possible_languages, source_language
 
 LANGUAGE_OF_TAG = {
     **dict.fromkeys(("python", "py", "python3", "py3", "pypy", "pypy3"), "python"),
@@ -87,7 +87,7 @@ def last_program(response: str) -> Program | None:
 def _program(block: _Block, allowance: Allowance) -> Program:
     tag = block.tag.lower()
     claimed = LANGUAGE_OF_TAG.get(tag)
-    language = source_language(block.code, claimed, tag in FOREIGN_TAGS, allowance)
+    language = source_language(block.code, claimed, doubtful=tag in FOREIGN_TAGS, allowance=allowance)
     said = f"tag {block.tag}" if block.tag else "no tag"
     reason = "" if language == claimed and claimed else f"{said}, code is {language or 'none of ours'}"
     return Program(language, block.code, block.tag, reason)
@@ -149,9 +149,14 @@ def _block(opened: re.Match[str], lines: list[str]) -> _Block:
 
 def _unfenced(lines: list[str], allowance: Allowance) -> Program | None:
     """The longest stretch of lines that is a program, between what reads as prose."""
+    possible = None
     for start, end in _stretches(lines):
         code = "".join(f"{line}\n" for line in lines[start:end])
-        language = source_language(code, allowance=allowance)
+        if possible is None:  # the first stretch holds all others
+            possible = possible_languages(code)
+        if not possible:
+            return None
+        language = source_language(code, among=possible, allowance=allowance)
         if language:
             return Program(language, code, "", f"no fence, code is {language}")
     return None
@@ -161,17 +166,16 @@ def _stretches(lines: list[str]) -> Iterator[tuple[int, int]]:
     """Where a program may start and end: first where prose turns to code for the first and the last time, then later
     starts and earlier ends, MAX_UNFENCED_TRIES in all.
 
-    A line that looks like code may be prose all the same when it stands alone (``Let x = 5.``) or is only numbers, as
-    in sample input. Several lines never are, nor one that ends as no sentence does: or a part of a program in another
+    A line that looks like code may be prose all the same when it stands alone and ends as a sentence does (``Let x =
+    5.``), or is only numbers, as in sample input. All others belong to the program: or a part of a program in another
     language would pass for one of ours.
     """
     written = [i for i, line in enumerate(lines) if line.strip()]
     code = {i for i in written if not _is_prose(lines[i])}
-    certain = {
-        i
-        for i in code
-        if not _NUMBERS.fullmatch(lines[i]) and (i - 1 in code or i + 1 in code or lines[i].rstrip()[-1] in ";{}")
-    }
+    certain = {i for i in code if not _NUMBERS.fullmatch(lines[i]) and (
+        i - 1 in code or i + 1 in code or lines[i].rstrip()[-1] in ";{}"
+        or (_CODE.search(lines[i]) and lines[i].rstrip()[-1] not in ".:!?,")
+    )}  # fmt: skip
     starts = [i for before, i in pairwise([-1, *written]) if i in code and before not in certain]
     ends = [i + 1 for i, after in pairwise([*written, -1]) if i in code and after not in certain]
     ends.reverse()

@@ -14,14 +14,14 @@ at once is in one of them, and is run as that one.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from madrl.extras import require
 from madrl.grading.programs.bare_code import bare
-from madrl.grading.programs.language_marks import is_beyond_c, is_foreign, points
+from madrl.grading.programs.language_marks import MANY, foreign_constructs, is_beyond_c, points
 from madrl.tasks import PROGRAMMING_LANGUAGES
 
 if TYPE_CHECKING:
@@ -87,9 +87,14 @@ class Reading(NamedTuple):
 
 
 def source_language(
-    code: str, claimed: str | None = None, doubtful: bool = False, allowance: Allowance | None = None
+    code: str,
+    claimed: str | None = None,
+    *,
+    doubtful: bool = False,
+    among: Sequence[str] = PROGRAMMING_LANGUAGES,
+    allowance: Allowance | None = None,
 ) -> str | None:
-    """The language that ``code`` is in, one of PROGRAMMING_LANGUAGES; None when it is in none of them.
+    """The language that ``code`` is in, one of ``among``; None when it is in none of them.
 
     ``claimed`` is the language that its fence names, ``doubtful`` that the fence names one outside the five,
     ``allowance`` what other code of the same response has left. In order:
@@ -115,13 +120,12 @@ def source_language(
         return None
     allowance = allowance or Allowance()
     enough = SURE if doubtful else PLAIN
-    seen = {language: _Seen(language, code) for language in PROGRAMMING_LANGUAGES}
     own = None
-    if claimed and seen[claimed].points >= PLAIN:
-        own = _read(source, seen[claimed], allowance)
+    if claimed and _seen(code, claimed).points >= PLAIN:
+        own = _read(source, _seen(code, claimed), allowance)
         if own.clean:
             return claimed
-    rest = [one for one in seen.values() if one.language != claimed]
+    rest = [_seen(code, language) for language in among if language != claimed]
     others = _others(source, rest, enough, allowance)
     at_least = own.points if own else 0
     found = _best(others, lambda reading: reading.clean and reading.points >= enough)
@@ -130,8 +134,8 @@ def source_language(
     if found and found.points >= at_least:
         return None if _is_plain_c(found) else found.language
     if claimed:
-        own = own or _read(source, seen[claimed], allowance)
-        if own.clean and (own.points or claimed in UNFRAMED):
+        own = own or _read(source, _seen(code, claimed), allowance)
+        if own.clean and (own.points or (claimed in UNFRAMED and not own.error_share)):
             return claimed
         if (own.broken and own.points >= PLAIN) or (own.cut and own.points >= SURE):
             return claimed
@@ -139,17 +143,29 @@ def source_language(
     return found.language if found and found.points > at_least and not _is_plain_c(found) else None
 
 
+def possible_languages(code: str) -> list[str]:
+    """The languages that marks leave possible for code that no fence claims, or for any part of it that leaves out prose
+    only."""
+    seen = (_seen(code, language) for language in PROGRAMMING_LANGUAGES)
+    return [one.language for one in seen if one.points >= PLAIN and one.foreign < MANY]
+
+
+@lru_cache(maxsize=16)
+def _seen(code: str, language: str) -> "_Seen":
+    return _Seen(code, language)
+
+
 class _Seen:
     """What is seen in the code, as one language, before a parser reads it."""
 
-    def __init__(self, language: str, code: str) -> None:
+    def __init__(self, code: str, language: str) -> None:
         self.language = language
         self.bare = bare(code, language)
         self.points = points(self.bare, language)
 
     @cached_property
-    def foreign(self) -> bool:
-        return is_foreign(self.bare, self.language)
+    def foreign(self) -> int:
+        return foreign_constructs(self.bare, self.language)
 
 
 def _others(source: bytes, rest: Iterable[_Seen], enough: int, allowance: Allowance) -> list[Reading]:
@@ -162,14 +178,14 @@ def _others(source: bytes, rest: Iterable[_Seen], enough: int, allowance: Allowa
             break
         reading = _read(source, one, allowance)
         readings.append(reading)
-        if reading.clean:
+        if reading.clean and not reading.error_share:
             best = max(best, reading.points)
     return readings
 
 
 def _best(readings: Iterable[Reading], fits: Callable[[Reading], bool]) -> Reading | None:
     fitting = [reading for reading in readings if fits(reading)]
-    return max(fitting, key=lambda reading: (reading.points, -reading.error_share), default=None)
+    return max(fitting, key=lambda reading: (not reading.error_share, reading.points), default=None)
 
 
 def _is_plain_c(reading: Reading) -> bool:
@@ -177,14 +193,14 @@ def _is_plain_c(reading: Reading) -> bool:
 
 
 def _read(source: bytes, seen: _Seen, allowance: Allowance) -> Reading:
-    """The code as one language. What no parser could make any of the five is not parsed."""
-    if seen.points < SURE and seen.foreign:
+    """The code as one language. What the marks decide is not parsed."""
+    if seen.foreign >= (MANY if seen.points >= SURE else 1):
         return Reading(seen.language, 1.0, seen.points, True, seen.bare)
     stalls = seen.language == "java" and _stalls_java(source)
     tree = None if stalls else _parse(source, _grammar(seen.language), allowance)
     wrong = len(source) if tree is None else _error_bytes(tree.root_node) if tree.root_node.has_error else 0
     share = wrong / max(1, len(seen.bare.strip()))
-    return Reading(seen.language, share, seen.points, wrong > 0 and seen.foreign, seen.bare)
+    return Reading(seen.language, share, seen.points, wrong > 0 and seen.foreign > 0, seen.bare)
 
 
 @cache
