@@ -32,7 +32,7 @@ UNFRAMED = ("python", "javascript")
 
 MAX_BYTES = 16_384
 """Longer code is in no language: five times a long solution. Parsers take quadratic time on code made for it."""
-MAX_STEPS = 400
+MAX_STEPS = 300
 """Parser steps for one response. A real program takes one for 91 bytes (the median; 36 at least), and no response with
 one of 2,500 real programs took more than 252; what takes more is made to exhaust a parser. Counted, so that the verdict
 doesn't depend on the machine."""
@@ -118,18 +118,17 @@ def source_language(
     Plain C is C++ only where the fence claims C++. Python 2 is Python, as a program that does not compile. A Java class
     of functions only is Java, though it has nothing to run.
     """
-    source = code.replace("\0", "?").encode("utf-8", "replace")  # a parser takes NUL for the end
-    if len(source) > MAX_BYTES or not code.strip():
+    if len(code.encode("utf-8", "replace")) > MAX_BYTES or not code.strip():
         return None
     allowance = allowance or Allowance()
     enough = SURE if doubtful else PLAIN
     own = None
     if claimed and _seen(code, claimed).points >= PLAIN:
-        own = _read(source, _seen(code, claimed), allowance)
+        own = _read(_seen(code, claimed), allowance)
         if own.clean:
             return claimed
     rest = [_seen(code, language) for language in among if language != claimed]
-    others = _others(source, rest, enough, allowance)
+    others = _others(rest, enough, allowance)
     at_least = own.points if own else 0
     found = _best(others, lambda reading: reading.clean and reading.points >= enough)
     if found and doubtful and found.error_share:
@@ -137,7 +136,7 @@ def source_language(
     if found and found.points >= at_least:
         return None if _is_plain_c(found) else found.language
     if claimed:
-        own = own or _read(source, _seen(code, claimed), allowance)
+        own = own or _read(_seen(code, claimed), allowance)
         if own.clean and (own.points or (claimed in UNFRAMED and not own.error_share)):
             return claimed
         if (own.broken and own.points >= PLAIN) or (own.cut and own.points >= SURE):
@@ -171,7 +170,7 @@ class _Seen:
         return foreign_constructs(self.bare, self.language)
 
 
-def _others(source: bytes, rest: Iterable[_Seen], enough: int, allowance: Allowance) -> list[Reading]:
+def _others(rest: Iterable[_Seen], enough: int, allowance: Allowance) -> list[Reading]:
     """The readings of the code in the languages with the most evidence, down to the first that fits: no other can have
     more."""
     readings: list[Reading] = []
@@ -181,7 +180,7 @@ def _others(source: bytes, rest: Iterable[_Seen], enough: int, allowance: Allowa
             break
         if one.foreign >= MANY:
             continue
-        reading = _read(source, one, allowance)
+        reading = _read(one, allowance)
         readings.append(reading)
         if reading.clean and not reading.error_share:
             best = max(best, reading.points)
@@ -197,10 +196,11 @@ def _is_plain_c(reading: Reading) -> bool:
     return reading.language == "cpp" and not is_beyond_c(reading.bare)
 
 
-def _read(source: bytes, seen: _Seen, allowance: Allowance) -> Reading:
+def _read(seen: _Seen, allowance: Allowance) -> Reading:
     """The code as one language. What the marks decide is not parsed."""
     if seen.points < SURE and seen.foreign:
         return Reading(seen.language, 1.0, seen.points, True, seen.bare)
+    source = seen.bare.replace("\0", "?").encode("utf-8", "replace")  # a parser takes NUL for the end
     tree = None if _stalls(source) else _parse(source, _grammar(seen.language), allowance)
     wrong = len(source) if tree is None else _error_bytes(tree.root_node) if tree.root_node.has_error else 0
     share = wrong / max(1, len(seen.bare.strip()))
