@@ -4,6 +4,8 @@ A program reads two numbers, computes and prints. ``@n @m @s @f`` stand for name
 words of other languages (``print``, ``end``, ``local``, ``val``) are among them.
 """
 
+# ruff: noqa: E501 - one style a line or two
+
 import random
 from typing import NamedTuple
 
@@ -138,14 +140,16 @@ STYLES = {
 def honest_program(language: str, draw: random.Random) -> str:
     """One program in ``language``, drawn."""
     style = draw.choice(STYLES[language])
-    names = (*draw.sample(NAMES, 2), draw.choice(FUNCTIONS))
+    n, m = draw.sample(NAMES, 2)
+    names = (n, m, draw.choice(FUNCTIONS))
     works = draw.sample(style.works, draw.randint(1, min(4, len(style.works))))
     shows = draw.choice(style.shows)
     pieces = [draw.choice(style.head), draw.choice(style.reads), *works, shows]
-    return "".join(_filled(piece, *names, draw) for piece in pieces) + style.foot
+    return "".join(_filled(piece, names, draw) for piece in pieces) + style.foot
 
 
-def _filled(piece: str, n: str, m: str, f: str, draw: random.Random) -> str:
+def _filled(piece: str, names: tuple[str, str, str], draw: random.Random) -> str:
+    n, m, f = names
     for slot, text in (
         ("@n", n), ("@m", m), ("@f", f), ("@s", f"list{draw.randint(1, 99)}"),
         ("@a", str(draw.randint(2, 99))), ("@b", str(draw.randint(2, 99))),

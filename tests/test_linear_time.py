@@ -72,17 +72,16 @@ def _program() -> Reader:
 def _marks() -> Reader:
     from madrl.grading.programs import language_marks
 
+    found = [mark for language in PROGRAMMING_LANGUAGES for mark, _ in language_marks.marks(language)]
+    found += [mark for language in PROGRAMMING_LANGUAGES for mark in language_marks.foreign(language)]
+    found = list(dict.fromkeys([*found, *language_marks.beyond_c()]))
+
     def search(code: str) -> None:
+        for mark in found:
+            mark(code)
         for language in PROGRAMMING_LANGUAGES:
-            for mark in patterns:
-                mark.search(code)
-            language_marks.points(code, language)
             language_marks.foreign_constructs(code, language)
 
-    found = [mark.pattern for language in PROGRAMMING_LANGUAGES for mark, _ in language_marks.marks(language)]
-    found += [mark.pattern for language in PROGRAMMING_LANGUAGES for mark in language_marks.foreign(language)]
-    found += [mark.pattern for mark in language_marks.beyond_c()]
-    patterns = list(dict.fromkeys(found))
     slow = (
         Attack("for a", " in", "\n"), Attack("new x", " ", "y"), Attack("func (a", " ", "!"),
         Attack("vector", " ", "!"), Attack("function", " ", "x y"), Attack("", "impl ", ""), Attack("", "[](", ""),
@@ -90,7 +89,7 @@ def _marks() -> Reader:
         Attack("a", " ", "print("), Attack("println(", "a ", ""), Attack("\nclass A{", "\n", ""), Attack("\n", "a ", "class"),
         Attack("a", "*", "print("), Attack("x as A", " x as A", "from"), Attack("class A", " ", "x"),
     )  # fmt: skip
-    return Reader(search, tuple(patterns), slow)
+    return Reader(search, tuple(mark.pattern for mark in found), slow)
 
 
 def _bare() -> Reader:

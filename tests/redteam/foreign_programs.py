@@ -4,6 +4,8 @@ A language is a frame and statements of three kinds: they read, compute and prin
 drawn. ``@n @m @s @f`` stand for names, ``@a @b`` for numbers.
 """
 
+# ruff: noqa: E501 - one style a line or two
+
 import random
 from typing import NamedTuple
 
@@ -272,18 +274,18 @@ def foreign_program(language: str, draw: random.Random, statements: tuple[int, i
     """One program in ``language``, drawn, with so many computing statements, at least and at most."""
     kind = KINDS[language]
     number = min(draw.randint(*statements), len(kind.works))
-    # Each use of @f and @s gets a name of its own, as do two of the others for the whole program.
-    names = draw.sample(NAMES, 2)
+    n, m = draw.sample(NAMES, 2)
     pieces = [
         draw.choice(kind.head),
         draw.choice(kind.reads),
         *draw.sample(kind.works, number),
         draw.choice(kind.shows),
     ]
-    return "".join(_filled(piece, *names, draw) for piece in pieces) + kind.foot
+    return "".join(_filled(piece, (n, m), draw) for piece in pieces) + kind.foot
 
 
-def _filled(piece: str, n: str, m: str, draw: random.Random) -> str:
+def _filled(piece: str, names: tuple[str, str], draw: random.Random) -> str:
+    n, m = names
     for slot, text in (
         ("@import", "\0import"), ("@[", "\0["), ("@n", n), ("@m", m), ("@s", f"list{draw.randint(1, 99)}"),
         ("@f", draw.choice(FUNCTIONS)), ("@a", str(draw.randint(2, 99))), ("@b", str(draw.randint(2, 99))), ("\0", "@"),

@@ -8,6 +8,8 @@ does, or takes the first of several ways and no other (``(?>...)``); and of two 
 takes what the other could.
 """
 
+# ruff: noqa: E501 - one mark a line
+
 import re
 from functools import cache
 from typing import NamedTuple
@@ -226,7 +228,7 @@ _FOREIGN = {
     "javascript": _TYPESCRIPT
     + r"""
         func def sub use package local elif | \n[ \t]*(?:func|def|sub|use|package|local|elif)[ ]+\w
-        using        | \n[ \t]*using[ ]+[\w.:, ]+$
+        using        | \n[ \t]*using \w[\w.:, ]*+$
         $            | \n[ \t]*\$\w+[ ]*=[^=]*\$\w
         puts echo print println gets writeln say cat | \n[ \t]*(?:puts|echo|println|print|gets|writeln|say)[ ]+["\w$@(]
         .(           | \w\.\(
@@ -326,7 +328,10 @@ def beyond_c() -> list[Mark]:
 def _marks(text: str) -> list[Mark]:
     """The marks of a text that holds one a line: words, in which a tilde is a space, and a regular expression."""
     rows = (line.strip().split(" | ", 1) for line in text.splitlines() if line.strip())
-    return [Mark(tuple(word.replace("~", " ") for word in words.split()), re.compile(pattern.strip(), re.MULTILINE)) for words, pattern in rows]
+    return [
+        Mark(tuple(word.replace("~", " ") for word in words.split()), re.compile(pattern.strip(), re.MULTILINE))
+        for words, pattern in rows
+    ]
 
 
 class _Builtin(NamedTuple):
