@@ -86,7 +86,8 @@ def _marks() -> Reader:
         Attack("for a", " in", "\n"), Attack("new x", " ", "y"), Attack("func (a", " ", "!"),
         Attack("vector", " ", "!"), Attack("function", " ", "x y"), Attack("", "impl ", ""), Attack("", "[](", ""),
         Attack("", "[](", ")"), Attack("end", "\t", "x"), Attack("", "static ", "x"), Attack("a:b", "[]", "!"),
-        Attack("a", " ", "print("), Attack("println(", "a ", ""), Attack("\nclass A{", "\n", ""), Attack("\n", "a ", "class"),
+        Attack("a", " ", "print("), Attack("println(", "a ", ""),
+        Attack("\nclass A{", "\n", ""), Attack("\n", "a ", "class"),
         Attack("a", "*", "print("), Attack("x as A", " x as A", "from"), Attack("class A", " ", "x"),
     )  # fmt: skip
     return Reader(search, tuple(mark.pattern for mark in found), slow)
@@ -100,8 +101,10 @@ def _bare() -> Reader:
             bare_code.bare(code, language)
 
     slow = (
-        Attack("", '"', ""), Attack("", '\\"', ""), Attack("", "'", ""), Attack("", "/*", ""), Attack("", "/", ""), Attack("=", "/[", ""),
-        Attack("", 'R"(', ""), Attack("", 'R"a(', ')"'), Attack("", '"""', ""), Attack("", "\"\"\"\\", ""), Attack("", "`", ""),
+        Attack("", '"', ""), Attack("", '\\"', ""), Attack("", "'", ""), Attack("", "/*", ""), Attack("", "/", ""),
+        Attack("=", "/[", ""),
+        Attack("", 'R"(', ""), Attack("", 'R"a(', ')"'), Attack("", '"""', ""), Attack("", "\"\"\"\\", ""),
+        Attack("", "`", ""),
         Attack("", "\\", ""), Attack("=", "/\\", ""), Attack("", "=/", ""),
     )  # fmt: skip
     patterns = tuple(bare_code._hidden(language) for language in PROGRAMMING_LANGUAGES)

@@ -232,7 +232,7 @@ _FOREIGN = {
         $            | \n[ \t]*\$\w+[ ]*=[^=]*\$\w
         puts echo print println gets writeln say cat | \n[ \t]*(?:puts|echo|println|print|gets|writeln|say)[ ]+["\w$@(]
         .(           | \w\.\(
-        parse(       | \bint\.parse\b
+        int.parse    | \bint\.parse\b
         int double void String bool final List | \n[ \t]*(?:int|double|void|String|bool|final|List<\w+>)[ ]+\w+
         ->           | ->
         <-           | \n[ \t]*[\w.]+(?:\[[^\]\n]{0,80}\])?[ ]*<-
@@ -264,7 +264,7 @@ _BEYOND_C = r"""
     public private protected | \n[ \t]*(?:public|private|protected)[ ]*:
     &            | \w[ ]*&[ ]*\w+[ ]*[,)][^;{]{0,200}\{
     for          | \bfor[ ]*\([^;()]{0,200}[^:]:[^:]
-    ](           | \[[&=\w, ]*\][ ]*\([^)]{0,200}\)[ ]*(?:->[ ]*\w+[ ]*)?\{
+    ]            | \[[&=\w, ]*\][ ]*\([^)]{0,200}\)[ ]*(?:->[ ]*\w+[ ]*)?\{
 """
 
 

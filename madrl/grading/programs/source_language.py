@@ -1,7 +1,7 @@
 """Which of the five programming languages a piece of code is in, whatever its fence says.
 
-What only one language says is looked for in the code without its comments and strings: another language's code in a
-comment or a string counts for nothing. Then that language's own tree-sitter grammar reads the code. A grammar alone
+What only one language says is looked for in the code without its comments and strings (bare_code): another language's
+code in a comment or a string counts for nothing. Then that language's own tree-sitter grammar reads it. A grammar alone
 can't decide, since short programs are grammatical in several (``print(1)`` in all five) and a C# program has few errors
 as Java: hence the marks, of the language itself and of those outside the five.
 
@@ -11,6 +11,12 @@ read for one response shares one allowance of steps (Allowance).
 
 Whether the code compiles or does what it should is the sandbox's business. A text that is a program in two languages
 at once is in one of them, and is run as that one.
+
+Why no trained classifier: magika 1.0.3, on 2,408 published programs, each alone, is right for 94.1 % of those in the
+five languages (Python 87.6, C++ 92.0) and takes 5.6 % of those in others for one of the five (Odin for Go, Nim for
+Python); this module 100 % under their own tag and 99.9 % without one, and 0.8 %. With prose around in place of a fence
+magika has 81.3 %, this module 99.9 %. It reads 100 programs a second on a core where this module reads 900 to 2,800,
+wants onnxruntime, and knows neither what a fence claims nor what is broken.
 """
 
 import re
@@ -37,8 +43,8 @@ MAX_STEPS = 300
 one of 2,500 real programs took more than 252; what takes more is made to exhaust a parser. Counted, so that the verdict
 doesn't depend on the machine."""
 MAX_OPEN_ANGLES, MAX_VALUELESS = 100, 50
-"""Of each ``<`` that waits for its ``>``, and ``=`` without a value: parsers follow all of them, in single steps that take
-quadratic time. The real programs have 27 and 11 at most."""
+"""Of each ``<`` that waits for its ``>``, and ``=`` without a value: parsers follow all of them, in single steps that
+take quadratic time. The real programs have 27 and 11 at most."""
 
 CLEAN_SHARE, BROKEN_SHARE, CUT_SHARE = 0.02, 0.2, 0.5
 """Up to the first share of bytes that do not fit, a grammar accepts the code; beyond the second it rejects it. Between
@@ -146,8 +152,8 @@ def source_language(
 
 
 def possible_languages(code: str) -> list[str]:
-    """The languages that marks leave possible for code that no fence claims, or for any part of it that leaves out prose
-    only."""
+    """The languages that marks leave possible for code that no fence claims, or for any part of it that leaves out only
+    prose."""
     seen = (_seen(code, language) for language in PROGRAMMING_LANGUAGES)
     return [one.language for one in seen if one.points >= PLAIN and one.foreign < MANY]
 
