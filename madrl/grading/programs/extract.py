@@ -6,12 +6,13 @@ found is this one's. Responses that fence nothing are searched for bare code.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from madrl.grading.programs.source_language import Allowance, possible_languages, source_language
+from madrl.tasks import PROGRAMMING_LANGUAGES
 
 LANGUAGE_OF_TAG = {
     **dict.fromkeys(("python", "py", "python3", "py3", "pypy", "pypy3"), "python"),
@@ -149,16 +150,16 @@ def _block(opened: re.Match[str], lines: list[str]) -> _Block:
 
 def _unfenced(lines: list[str], allowance: Allowance) -> Program | None:
     """The longest stretch of lines that is a program, between what reads as prose."""
-    possible = None
-    for start, end in _stretches(lines):
+    possible: Sequence[str] = PROGRAMMING_LANGUAGES
+    for number, (start, end) in enumerate(_stretches(lines)):
         code = "".join(f"{line}\n" for line in lines[start:end])
-        if possible is None:  # the first stretch holds all others
-            possible = possible_languages(code)
-        if not possible:
-            return None
         language = source_language(code, among=possible, allowance=allowance)
         if language:
             return Program(language, code, "", f"no fence, code is {language}")
+        if number == 0:  # the first stretch holds all others
+            possible = possible_languages(code)
+        if not possible:
+            break
     return None
 
 

@@ -244,11 +244,11 @@ _FOREIGN = {
 """Language -> constructs of languages outside the five that it doesn't have, though another of the five may."""
 
 _BUILTINS = {
-    "python": "puts println writeln",
+    "python": "puts println writeln scan nchar",
     "cpp": "writeln writefln readf readln",
     "java": "print println writeln readLine readln puts",
     "go": "writeln readLine readln puts",
-    "javascript": "print println puts gets writeln cat echo readLine readln readline",
+    "javascript": "print println puts gets writeln cat echo readLine readln readline scan stdout paste paste0 nchar",
 }
 """Language -> what is built into languages outside the five, and in it is nothing that isn't declared."""
 
