@@ -53,6 +53,18 @@ async def test_a_program_that_fails_is_incorrect_for_its_verdict(service: Script
     assert await verify_program(Rollout(RESPONSE, GROUND_TRUTH)) == Verification(0.0, CODE, letters.lower())
 
 
+@pytest.mark.parametrize(
+    ("letters", "correctness", "reason"),
+    [("AC", 1.0, "tried to start another program"), ("WA", 0.0, "wa, tried to start another program")],
+)
+async def test_a_program_that_tried_to_start_another_says_so_whatever_its_verdict(
+    service: ScriptedService, letters: str, correctness: float, reason: str
+) -> None:
+    always(service, verdict(letters, tried_exec=True))
+    graded = await verify_program(Rollout(RESPONSE, GROUND_TRUTH))
+    assert graded == Verification(correctness, CODE, reason, {"tried_exec": True})
+
+
 async def test_an_internal_error_is_ungraded_and_never_wrong(service: ScriptedService) -> None:
     always(service, verdict("IE", "no space left"))
     graded = await verify_program(Rollout(RESPONSE, GROUND_TRUTH))
