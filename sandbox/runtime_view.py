@@ -24,15 +24,19 @@ _LOCALES = Path("/usr/lib/locale")
 
 _LIBRARY_CACHE = Path("/etc/ld.so.cache")
 
-_UNNAMED = ("libgcc_s.so.1",)
-"""Libraries beside the C library that it loads by itself when it has to: this one when a thread ends early."""
+_C_LIBRARY = (
+    "libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1", "libresolv.so.2",
+    "libgcc_s.so.1",
+)  # fmt: skip
+"""The C library's parts, beside its loader. It loads the last by itself, when a thread ends early. Go programs that use
+the network's package are linked with some of them."""
 
 
 def runtime_view(
     state: Path, name: str, *own: Path | str, environment: Mapping[str, str] | None = None, extra: Iterable[Path] = ()
 ) -> View:
-    """A view with the files and folders ``own``, the shared libraries that they load, the C library's locales, and
-    nothing else of the system. ``extra`` is shown too, but its libraries are not looked for.
+    """A view with the files and folders ``own``, the shared libraries that they load, the C library with its locales,
+    and nothing else of the system. ``extra`` is shown too, but its libraries are not looked for.
 
     The copies are kept in the state folder. They are made anew when something of ``own`` changes or the machine's
     libraries do, which is when ldconfig runs. Raises ToolchainMissingError where the C library is not glibc.
@@ -54,7 +58,7 @@ def runtime_view(
                 point.touch()
 
     states = [f"{path} {path.stat().st_mtime_ns}" for path in (*runtime, _LIBRARY_CACHE) if path.exists()]
-    folder = built(state, f"view-{name}", [*states, *map(str, mount_points)], fill)
+    folder = built(state, f"view-{name}", [Path(__file__).read_text(), *states, *map(str, mount_points)], fill)
     return View(
         binds=tuple((str(path.resolve()), str(path)) for path in shown),
         environment=dict(environment or {}),
@@ -69,8 +73,9 @@ def _in_usr(library: Path) -> Path:
 
 
 def _libraries(own: Iterable[Path]) -> list[Path]:
-    """The shared libraries that files and whatever lies in folders load, but for those that lie there themselves. They
-    are looked for as a sandbox's loader does, which has no cache to look into. Nothing of theirs runs."""
+    """The C library, and the shared libraries that files and whatever lies in folders load, but for those that lie
+    there themselves. They are looked for as a sandbox's loader does, which has no cache to look into. Nothing of theirs
+    runs."""
     own = list(own)
     loader = Path(_LOADERS.get(platform.machine(), ""))
     if not loader.is_file():
@@ -82,9 +87,8 @@ def _libraries(own: Iterable[Path]) -> list[Path]:
             [loader, "--inhibit-cache", "--list", file], capture_output=True, text=True, errors="replace", timeout=60
         )
         found.update(map(Path, _LIBRARY.findall(listed.stdout)))
-    if found:
-        beside = {library.parent / name for library in found for name in _UNNAMED}
-        found |= {loader, *(path for path in beside if path.exists())}
+    c_library = (loader.resolve().parent / name for name in _C_LIBRARY)
+    found |= {loader, *(path for path in c_library if path.exists())}
     return [library for library in found if not any(library.resolve().is_relative_to(path.resolve()) for path in own)]
 
 

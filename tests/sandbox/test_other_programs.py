@@ -58,7 +58,7 @@ HONEST = {
         'System.out.println(java.security.MessageDigest.getInstance("SHA-256").getDigestLength());\n'
         "ExecutorService pool = Executors.newFixedThreadPool(4);\n"
         "System.out.println(pool.submit(() -> 5).get()); pool.shutdown(); } }",
-        "+02:00 12,34,567 2 false 32 5",
+        "+02:00 1,234,567 2 false 32 5",
     ),
     "go: threads of the system, sorting and the clock": (
         "go",

@@ -21,8 +21,8 @@ for (const path of ["/bin/sh", "/usr/bin/python3", process.execPath, "/proc/self
   attempt(() => process.binding("spawn_sync").spawn({ file: path, args: [path, "-c", "echo started"], stdio }));
 }
 attempt(() => execSync("echo started") && { status: 0 });
-exec("echo started", (error) => (got += !error));
-fork("/tmp/other.js").on("error", () => {}).on("exit", (code) => (got += code === 0));
+attempt(() => exec("echo started", (error) => (got += !error)) && undefined);
+attempt(() => fork("/tmp/other.js").on("error", () => {}).on("exit", (code) => (got += code === 0)) && undefined);
 new Worker("try { require('child_process').execSync('echo started'); process.exit(1); } catch (refused) {}", { eval: true })
   .on("exit", (code) => (got += code))
   .on("error", () => {});

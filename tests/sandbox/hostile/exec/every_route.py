@@ -48,8 +48,10 @@ for path in [*PATHS, "/tmp/script"]:
         lambda: libc.syscall(59, path.encode(), vector, none, 0, ctypes.c_long(-1), ctypes.c_long(-1)),
     )
     got += [path for route in routes if in_child(route)]
-if os.popen("echo started").read():
-    got.append("popen")
+try:
+    got.append(os.popen("echo started").read())
+except OSError:
+    pass
 if not os.system("true"):
     got.append("system")
 if Pool(2).map(abs, [-1, 2]) != [1, 2]:

@@ -1,5 +1,5 @@
 // verdicts: AC
-// why: a static program needs no loader, no library and no tool: it finds none
+// why: a static program needs no library of another language and no tool: it finds none
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
