@@ -1,6 +1,5 @@
 // verdicts: TLE
 // memory_limit_mb: 512
-// tried_exec: yes
 // why: forks copies that want to execute the program anew, without a shell, and are refused
 #include <unistd.h>
 

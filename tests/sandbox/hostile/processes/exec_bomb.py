@@ -1,5 +1,4 @@
 # verdicts: TLE MLE
-# tried_exec: yes
 # time_limit_s: 0.3
 # why: every copy wants to be a fresh interpreter and is refused; it ends at the CPU limit or at that on memory
 import os
