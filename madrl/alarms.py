@@ -52,6 +52,9 @@ OFF_SUPPORT_RATE = 0.25
 TRUNCATED_RATE = 0.1
 """Raised when more than this share of the responses is cut off."""
 
+UNUSUAL_RATE = 0.05
+"""Raised when more than this share of the responses came to its category or its verdict by an unusual way."""
+
 CLEARED = 2 / 3
 """A rate's alarm is cleared at this part of its limit, a share's at the inverse of it."""
 
@@ -62,6 +65,7 @@ ALARMS = {
     "equal_rewards": "prompts gave all their responses the same reward",
     "off_support": "responses were in no category",
     "truncated": "responses were cut at the length limit",
+    "unusual": "responses came to their category or verdict by an unusual way",
 }
 """Alarm -> what it has seen; for all but the first, what its rate is the share of."""
 
@@ -137,6 +141,7 @@ def gauges_of(settings: Settings, prompts: int, group_size: int) -> tuple[Gauge,
         _rate("equal_rewards", _metric("mad/equal_reward_group_rate"), EQUAL_REWARD_RATE),
         _rate("off_support", _metric("mad/off_support_rate"), OFF_SUPPORT_RATE),
         _rate("truncated", _metric("mad/truncated_rate"), TRUNCATED_RATE),
+        _rate("unusual", _metric("mad/unusual_rate"), UNUSUAL_RATE),
     )
 
 
@@ -320,5 +325,10 @@ def advice_of(alarm: str, settings: Settings, group_size: int) -> str:
         "truncated": (
             "A response that is cut has no answer, and languages that take more tokens are cut first, so that the "
             "limit itself steers the mix. Start a new run with a larger data.max_response_length."
+        ),
+        "unusual": (
+            "That is how a policy looks that earns its reward without doing what the target asks. The scores/ of the "
+            "run say which way (unusual) beside the category: read such responses in its rollouts/. If they are "
+            "honest, the prompt or the data ask for them; if not, report the way, and do not trust the shares."
         ),
     }[alarm]

@@ -10,8 +10,8 @@ reward of Anschel et al. 2025 (paper, section "GAPO and the Squared-L2 Objective
 
     r_gapo     1 - (v_c - 1/K) for a valid (on-support) response, -1 for an invalid one
 
-``r_div`` of an off-support response is ``RewardConfig.off_support``'s to say: as low as the group's least wanted
-category, or the paper's flat penalty.
+``r_div`` of an off-support response is up to ``RewardConfig.off_support``: what it would earn in the category where it
+would earn least, or the paper's flat penalty.
 
 GAPO has no task reward: a valid response is as good as correct there. Where there is one we mix it in as the additive
 form does, so that the two differ in nothing but the distributional term.
@@ -35,7 +35,7 @@ FORMS = ("additive", "gated", "rlvr", "gapo")
 HINTED_FORMS = ("additive", "gated")
 """The forms that reward a category by its frequency in the group, hinted responses left out."""
 
-OFF_SUPPORT_RULES = ("group_minimum", "flat")
+OFF_SUPPORT_RULES = ("least_wanted", "flat")
 """What an off-support response earns in place of a category's r_div: ``RewardConfig.off_support``."""
 
 GAPO_VALID = 1.0
@@ -83,17 +83,17 @@ class RewardConfig:
     epsilon: float = 1e-3
     """Smoothing of the target in the RKL and JSD rewards, in [1e-12, 0.999]. The paper does not give it. It sets the
     scale of RKL on excluded categories."""
-    off_support: str = "group_minimum"
+    off_support: str = "least_wanted"
     """The r_div of an off-support response, in every form but gapo, which has its own.
 
-    ``group_minimum``: the lower of ``off_support_reward`` and the group's lowest in-support r_div, so that leaving the
-    declared categories never pays better than an answer in an excluded one. ``flat``: ``off_support_reward``, the
-    paper's rule. Under RKL an excluded category earns about -8 and a flat -1 pays better: in a miniature run the share
-    of on-support responses then fell from 0.98 to 0.22. Under the gated form a wrong response earns 0, off-support or
-    not, whatever this says.
+    ``least_wanted``: the r_div that it would earn in whichever category would then earn least, at n_c + 1 of G, and at
+    most ``off_support_reward``. So no response gains by leaving the declared categories, whatever its siblings do.
+    ``flat``: ``off_support_reward``, the paper's rule. Under RKL an excluded category earns about -8 and a flat -1 pays
+    better: in a miniature run the share of on-support responses then fell from 0.98 to 0.22. Under the gated form a
+    wrong response earns 0, off-support or not, whatever this says.
     """
     off_support_reward: float = -1.0
-    """What ``flat`` gives, and ``group_minimum`` at most, in [-1e6, 1e6]. The paper does not give the number."""
+    """What ``flat`` gives, and ``least_wanted`` at most, in [-1e6, 1e6]. The paper does not give the number."""
     calibrate: bool = False
     """Whether each category's r_div gets an offset that puts the resting point of GRPO's update on the target
     (``madrl.calibration``). Without it a category with p* G near or below 1 is pushed down however rare it is. The
@@ -225,15 +225,14 @@ def _divergence_reward(
     of the group has q >= 1/N for the ``n_counted`` responses N behind ``frequency``."""
     divergence = DIVERGENCES[config.divergence]
     goal = smooth(target, config.epsilon) if divergence.smooths_target else target
-    by_category = divergence.reward(goal, frequency)
-    if config.calibrate:
-        by_category = by_category + calibration.offsets(what_decides(target, n_counted, config))
+    offsets = calibration.offsets(what_decides(target, n_counted, config)) if config.calibrate else 0.0
+    by_category = divergence.reward(goal, frequency) + offsets
     on_support = indices != OFF_SUPPORT
     rewards = np.full(indices.size, config.off_support_reward)
-    if on_support.any():
-        rewards[on_support] = by_category[indices[on_support]]
-        if config.off_support == "group_minimum":
-            rewards[~on_support] = min(config.off_support_reward, float(rewards[on_support].min()))
+    rewards[on_support] = by_category[indices[on_support]]
+    if config.off_support == "least_wanted" and not on_support.all():
+        joined = divergence.reward(goal, np.minimum(frequency + 1.0 / max(1, n_counted), 1.0)) + offsets
+        rewards[~on_support] = min(config.off_support_reward, float(joined.min()))
     return rewards
 
 

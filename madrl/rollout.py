@@ -60,6 +60,9 @@ class Classification(NamedTuple):
 
     category: str | None
     reason: str = ""
+    unusual: str = ""
+    """How the category came about, where that is no ordinary way: in two or three words, the same for all such
+    responses. It changes no reward; a run counts them, and an alarm is raised when they become many."""
 
 
 class Verification(NamedTuple):
@@ -71,6 +74,8 @@ class Verification(NamedTuple):
     reason: str = ""
     extra: Mapping[str, Any] = {}
     """What else the verifier found, in JSON types. It is written beside the response, and the reward ignores it."""
+    unusual: str = ""
+    """How the response went about its verdict, where that is no ordinary way, as in Classification."""
 
     @property
     def verdict(self) -> Verdict:
@@ -90,6 +95,8 @@ class Grade(NamedTuple):
     """Everything else that the verifier found, in JSON types."""
     queued: int = 0
     """The number of responses, this one included, that its grader had in progress when it came."""
+    unusual: str = ""
+    """The verifier's and the classifier's word for an unusual way to the verdict or the category; empty for none."""
 
     @property
     def verdict(self) -> Verdict:

@@ -52,17 +52,18 @@ FOUR_TARGET = np.array([0.25, 0.5, 0.25])
 @pytest.mark.parametrize(
     ("divergence", "expected"),
     [
-        ("l2", [-0.25, -0.25, 0.25]),  # 1/4 - 1/2 and 1/2 - 1/4
-        ("fkl", [-0.5, -0.5, 1.0]),  # (1/4) / (1/2) - 1 and (1/2) / (1/4) - 1
+        ("l2", [-0.25, -0.25, 0.25, -1.0]),  # 1/4 - 1/2 and 1/2 - 1/4
+        ("fkl", [-0.5, -0.5, 1.0, -1.0]),  # (1/4) / (1/2) - 1 and (1/2) / (1/4) - 1
         # epsilon = 0.3 smooths to 0.7 (1/4) + 0.1 = 0.275 and 0.7 (1/2) + 0.1 = 0.45.
-        ("rkl", [log(0.55), log(0.55), log(1.8)]),  # 0.275 / 0.5 and 0.45 / 0.25
-        ("jsd", [0.5 * log(0.775), 0.5 * log(0.775), 0.5 * log(1.4)]),  # m/q = (1 + 0.55) / 2 and (1 + 1.8) / 2
+        # 0.275 / 0.5 and 0.45 / 0.25; the last would earn least in the first category, 0.275 / 0.75
+        ("rkl", [log(0.55), log(0.55), log(1.8), log(0.275 / 0.75)]),
+        ("jsd", [0.5 * log(0.775), 0.5 * log(0.775), 0.5 * log(1.4), -1.0]),  # m/q = (1 + 0.55) / 2 and (1 + 1.8) / 2
     ],
 )
 def test_the_divergence_reward_is_that_of_the_response_s_own_category(divergence: str, expected: list[float]) -> None:
     score = score_group(FOUR, FOUR_CORRECT, FOUR_TARGET, RewardConfig(divergence=divergence, epsilon=0.3))
     np.testing.assert_array_equal(score.frequency, [0.5, 0.25, 0])
-    np.testing.assert_allclose(score.divergence_reward, [*expected, -1.0], rtol=1e-12)  # lowest above -1, so -1
+    np.testing.assert_allclose(score.divergence_reward, expected, rtol=1e-12)  # where the lowest is above -1, -1
 
 
 @pytest.mark.parametrize(
@@ -173,11 +174,16 @@ def test_smoothing_goes_into_the_rewards_that_need_it_and_no_other(divergence: s
     np.testing.assert_allclose(score.divergence_reward, by_category[indices])
 
 
-def test_under_reverse_kl_off_support_earns_what_an_excluded_category_earns() -> None:
+def test_under_reverse_kl_off_support_earns_what_it_would_in_an_excluded_category() -> None:
     # Peak, eps = 0.001: category 0 has p~* = 0.0002 and q = 2/4, log(0.0004) = -7.82 < -1; an off-support response
-    # that earned a flat -1 would be better off than an answer in category 0.
+    # that earned a flat -1 would be better off than an answer in category 0. As a third in it, it would earn
+    # log(0.0002 / 0.75) = -8.23.
     score = score_group(np.array([0, 0, 2, OFF_SUPPORT]), [True] * 4, peak(K), RewardConfig("rkl", epsilon=0.001))
-    assert score.divergence_reward[3] == score.divergence_reward[0] == pytest.approx(log(0.0004))
+    assert score.divergence_reward[0] == pytest.approx(log(0.0004))
+    assert score.divergence_reward[3] == pytest.approx(log(0.0002 / 0.75))
+    # Nobody is in an excluded category: it would be the first, log(0.0002 / 0.25) = -7.13.
+    wanted = score_group(np.array([2, 3, 4, OFF_SUPPORT]), [True] * 4, peak(K), RewardConfig("rkl", epsilon=0.001))
+    assert wanted.divergence_reward[3] == pytest.approx(log(0.0008))
 
 
 def test_off_support_earns_minus_one_when_every_category_in_the_group_earns_more() -> None:
@@ -198,8 +204,8 @@ def test_a_flat_off_support_reward_is_the_same_in_every_group(divergence: str) -
 
 
 def test_the_off_support_reward_is_the_most_that_off_support_earns_beside_a_lower_category() -> None:
-    group = np.array([0, 1, OFF_SUPPORT])  # l2 to uniform(2) at q = (1/3, 1/3): 1/6 each
-    for reward, expected in ((-0.5, -0.5), (0.1, 0.1), (0.5, 1 / 6)):
+    group = np.array([0, 1, OFF_SUPPORT])  # l2 to uniform(2) at q = (1/3, 1/3): 1/6 each, and 1/2 - 2/3 with one more
+    for reward, expected in ((-0.5, -0.5), (-0.1, -1 / 6), (0.5, -1 / 6)):
         score = score_group(group, [True] * 3, uniform(2), RewardConfig("l2", off_support_reward=reward))
         assert score.divergence_reward[2] == pytest.approx(expected)
 
@@ -321,9 +327,10 @@ def test_a_group_in_one_category_earns_one_and_the_same_negative_divergence_rewa
 
 
 @every_divergence
-def test_a_group_with_nothing_on_support_earns_minus_one_each(divergence: str) -> None:
+def test_a_group_with_nothing_on_support_earns_all_the_same(divergence: str) -> None:
     score = score_group(np.full(4, OFF_SUPPORT), [True, False, True, None], peak(K), RewardConfig(divergence))
-    np.testing.assert_array_equal(score.divergence_reward, [-1, -1, -1, -1])
+    # As the first in an excluded category: log(0.0002 / 0.25) under RKL, and more than -1 under the others.
+    np.testing.assert_allclose(score.divergence_reward, log(0.0008) if divergence == "rkl" else -1.0)
     np.testing.assert_array_equal(score.frequency, np.zeros(K))
 
 
@@ -452,7 +459,7 @@ def test_rewards_that_truly_differ_are_not_rounded() -> None:
         ({"lambda_g": float("inf")}, "lambda_g=inf is not a number in "),
         ({"lambda_g": float("nan")}, "lambda_g=nan is not a number in "),
         ({"epsilon": 0.0}, r"epsilon=0.0 is not a number in \[1e-12, 0.999\]: 0.001 is the default"),
-        ({"off_support": "none"}, r"unknown off_support 'none': use one of \['group_minimum', 'flat'\]"),
+        ({"off_support": "none"}, r"unknown off_support 'none': use one of \['least_wanted', 'flat'\]"),
         ({"off_support_reward": float("-inf")}, "off_support_reward=-inf is not a number in "),
         ({"off_support_reward": None}, "off_support_reward=None is not a number in "),
         ({"gate_floor": 1.5}, r"gate_floor=1.5 is not a number in .*: 0 keeps a correct response from earning less"),

@@ -105,7 +105,7 @@ async def verify_listed_option(rollout: Rollout) -> Verification:
     """CORRECT, with the option as it is spelled in the data, when the response names exactly one; else INCORRECT with
     the classifier's reason. UNGRADED when the ground truth is no list of options: the row is at fault."""
     try:
-        category, reason = classify_choice(rollout)
+        category, reason, _ = classify_choice(rollout)
     except MadrlError as error:
         return Verification(None, reason=str(error))
     if category is None:

@@ -61,7 +61,8 @@ class FileGrader(NamedTuple):
 
 def classify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Graded:
     """Write the lines of ``in_path`` to ``out_path``, each with its ``category`` (null when off-support) and
-    ``category_reason``. ``-`` is standard input, and standard output.
+    ``category_reason``, and ``unusual``, how it came about where that is no ordinary way. ``-`` is standard input, and
+    standard output.
 
     A line is one response, an object with at least ``response``; a classifier that looks at more finds it in
     ``ground_truth``, ``extra_info`` and ``data_source``. Other keys are kept, blank lines dropped.
@@ -74,7 +75,7 @@ def classify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Grade
     """
 
     def gained(grade: Grade) -> dict[str, Any]:
-        return {"category": grade.category, "category_reason": grade.reason}
+        return {"category": grade.category, "category_reason": grade.reason, "unusual": grade.unusual or None}
 
     grader = Grader(GraderSpec(spec, None, ()))
     command = FileGrader(f"classify {spec}", grader, gained, "category", ("response",))
@@ -98,6 +99,7 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Graded:
             "verdict": str(grade.verdict),
             "answer": grade.answer,
             "reason": grade.reason,
+            "unusual": grade.unusual or None,
             "correct": grade.correctness,
             "verifier_extra": grade.extra or None,
         }

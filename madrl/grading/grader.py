@@ -94,11 +94,13 @@ class Grader:
         self.in_progress += 1
         queued = self.in_progress
         try:
-            category, why = self._classify(rollout)
+            classification = self._classify(rollout)
             found = await self._verify(rollout)
         finally:
             self.in_progress -= 1
-        return Grade(category, found.correctness, found.answer, found.reason or why, found.extra, queued)
+        unusual = ", ".join(filter(None, (found.unusual, classification.unusual)))
+        reason = found.reason or classification.reason
+        return Grade(classification.category, found.correctness, found.answer, reason, found.extra, queued, unusual)
 
     async def grade_all(
         self, rollouts: Iterable[Rollout], enough: bool = True, raised_alone: bool = False
@@ -162,7 +164,12 @@ class Grader:
             raise PluginError(message) from error
         if found is None or isinstance(found, str):
             found = Classification(found)
-        if not (isinstance(found, Classification) and isinstance(found.category, str | None)):
+        if not (
+            isinstance(found, Classification)
+            and isinstance(found.category, str | None)
+            and isinstance(found.reason, str)
+            and isinstance(found.unusual, str)
+        ):
             raise _bad_return("classifier", name, found, CLASSIFIER_RETURNS)
         if self.spec.categories:
             try:
@@ -194,19 +201,19 @@ def _verification(found: Any) -> Verification | None:
     if found is None:  # wrong, or ungraded?
         return None
     verification: Verification = found if isinstance(found, Verification) else Verification(found)
-    correctness, answer, reason, extra = verification
+    correctness, answer, reason, extra, unusual = verification
     if isinstance(correctness, Verdict) and correctness is not Verdict.PARTIAL:
         correctness = OF_VERDICT[correctness]
     elif isinstance(correctness, Real | np.bool_):
         correctness = float(correctness)
-    texts = isinstance(answer, str | None) and isinstance(reason, str)
+    texts = isinstance(answer, str | None) and isinstance(reason, str) and isinstance(unusual, str)
     if not (texts and is_correctness(correctness) and isinstance(extra, Mapping)):
         return None
     try:
         plain = json.loads(json.dumps(dict(extra), default=_plain))
     except (TypeError, ValueError):
         return None
-    return Verification(correctness, answer, reason, plain)
+    return Verification(correctness, answer, reason, plain, unusual)
 
 
 def _plain(value: Any) -> Any:

@@ -187,6 +187,10 @@ def _draw_level(axes: Any, level: Level) -> None:
         axes.text(0.02, level.low, level.name, **text, transform=axes.get_yaxis_transform(), ha="left")
 
 
+MANY_DECADES = 1e3
+"""The span of a logarithmic axis above which only powers of ten are labelled: more labels would run into each other."""
+
+
 def _log_scale(axes: Any, name: str, values: Sequence[float | str | None], levels: Sequence[Level]) -> None:
     """Make the axis ``name``, x or y, logarithmic, with room for the values and its levels."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
@@ -204,7 +208,7 @@ def _log_scale(axes: Any, name: str, values: Sequence[float | str | None], level
     else:
         set_scale("log")
         set_limits(low, high)
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < MANY_DECADES * low else (1.0,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 

@@ -21,6 +21,7 @@ RATES = {
     "ungraded": "mad/ungraded_rate",
     "failed to come back": "mad/failed_session_rate",
     "cut at the length limit": "mad/truncated_rate",
+    "graded by an unusual way": "mad/unusual_rate",
     "groups in one category": "mad/single_category_group_rate",
     "groups of equal rewards": "mad/equal_reward_group_rate",
 }

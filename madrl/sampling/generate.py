@@ -1,7 +1,8 @@
 """``madrl generate``: k responses to each row of a parquet file, graded with the functions of training, as JSON lines.
 
 A line is a response (``madrl.records``) with {group, session, turn, row, asked, prompt, response, ground_truth,
-data_source, split, category, correct, answer, reason, verifier_extra, finish_reason, prompt_tokens, response_tokens}:
+data_source, split, category, correct, answer, reason, unusual, verifier_extra, finish_reason, prompt_tokens,
+response_tokens}:
 ``asked`` is the category that the prompt names, ``group`` the row, or ``{row}-{asked}`` where every category was asked
 for, and ``finish_reason`` ``length`` when the response was cut off.
 Batches are the same in every call, and each response has a seed of its own, so that on a CPU a call that resumes ends
@@ -216,6 +217,7 @@ class Responses:
                     "correct": grade.correctness,
                     "answer": grade.answer,
                     "reason": grade.reason,
+                    "unusual": grade.unusual or None,
                     "verifier_extra": grade.extra or None,
                     "finish_reason": response.finish_reason,
                     "prompt_tokens": response.prompt_tokens,

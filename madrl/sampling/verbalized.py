@@ -121,6 +121,7 @@ async def _graded(raw: Sequence[Record], data: Path, grader: Grader, seed: int) 
                 "correct": grade.correctness,
                 "answer": grade.answer,
                 "reason": grade.reason,
+                "unusual": grade.unusual or None,
                 "verifier_extra": grade.extra or None,
                 ASKED: len(found),
             }

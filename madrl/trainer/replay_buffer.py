@@ -244,6 +244,7 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
         "jsd_per_prompt": _mean([jsd for jsd in per_prompt if jsd is not None]),
         "truncated_rate": _mean([r["truncated"] for r in records]),
         "off_support_rate": measure.off_support_rate(indices),
+        "unusual_rate": _mean([bool(r["unusual"]) for r in every]),
         "ungraded_rate": measure.ungraded_rate([r["correct"] for r in every]),
         "single_category_group_rate": measure.single_category_rate(of_group),
         "pass@1": measure.pass_at_1(correct),

@@ -113,6 +113,7 @@ class MadRewardManager(RewardManagerBase):
             "verdict": str(grade.verdict),
             "answer": grade.answer,
             "reason": grade.reason,
+            "unusual": grade.unusual or None,
             # veRL averages its "acc" over failed sessions as well and counts them wrong, so ours has its own name.
             "correct": grade.correctness,
             "queued": grade.queued,

@@ -18,7 +18,7 @@ from madrl.errors import MadrlError
 from madrl.files import read_jsonl
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.grade_file import CHUNK, classify_file, verify_file
-from madrl.rollout import Rollout, Verification
+from madrl.rollout import Classification, Rollout, Verification
 
 ROOT = Path(madrl.__file__).parent.parent
 OPTIONS = ["Arctic", "Atlantic", "Indian", "Pacific", "Southern"]
@@ -141,7 +141,7 @@ def test_the_file_says_what_training_would_say(tmp_path: Path) -> None:
     for row, made in zip(LINES[:3], read_jsonl(tmp_path / "out.jsonl"), strict=True):
         truth = row["ground_truth"]
         rollout = Rollout(row["response"], truth if isinstance(truth, str) else json.dumps(truth))
-        assert classify(rollout) == (made["category"], made["category_reason"])
+        assert classify(rollout) == Classification(made["category"], made["category_reason"])
 
 
 @pytest.mark.parametrize(

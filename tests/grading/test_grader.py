@@ -56,6 +56,7 @@ def test_none_from_a_classifier_is_off_support(found: Classification | None) -> 
     ("found", "message"),
     [
         (True, "returned True, a bool"),
+        (Classification("en", unusual=None), "returned Classification"),  # type: ignore[arg-type]
         (0, "returned 0, an int"),
         (("en", "why"), r"returned \('en', 'why'\), a tuple"),
         (["en"], r"returned \['en'\], a list"),
@@ -216,6 +217,17 @@ def test_the_reason_is_the_verifier_s_or_else_the_classifier_s() -> None:
 
 def classify_all_alike(rollout: Rollout) -> str:
     return "a"
+
+
+def test_an_unusual_way_is_the_verifier_s_the_classifier_s_or_both() -> None:
+    async def by_exec(rollout: Rollout) -> Verification:
+        return Verification(1.0, unusual="exec")
+
+    in_code = named("classify", lambda rollout: Classification("en", unusual="prose in code"))
+    assert grade(in_code, None).unusual == "prose in code"
+    assert grade(None, named("verify", by_exec)).unusual == "exec"
+    assert grade(in_code, named("verify", by_exec)).unusual == "exec, prose in code"
+    assert grade(named("classify", lambda rollout: "en"), None).unusual == ""
 
 
 def test_a_grader_of_the_user_s_functions_is_told_from_others_by_their_names_and_code() -> None:

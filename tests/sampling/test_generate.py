@@ -74,8 +74,8 @@ def test_a_line_is_one_response_with_the_verdict_and_the_category_of_training(ro
         "group": "1", "session": 0, "turn": 0, "row": 1, "asked": None, "prompt": "Add.",
         "response": ENGLISH.format(answer=1), "ground_truth": "1",
         "data_source": "sums", "split": "selection", "category": "en", "correct": True,
-        "answer": "1", "reason": "", "verifier_extra": None, "finish_reason": "stop", "prompt_tokens": 2,
-        "response_tokens": 9,
+        "answer": "1", "reason": "", "unusual": None, "verifier_extra": None, "finish_reason": "stop",
+        "prompt_tokens": 2, "response_tokens": 9,
     }  # fmt: skip
     assert [(line["category"], line["correct"], line["reason"]) for line in lines[1:3]] == [
         ("es", False, "wrong"),

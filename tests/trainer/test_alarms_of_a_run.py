@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 from test_alarms import settings
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopWorkerTQ
 
-from madrl.alarms import RunHealth, read_events
+from madrl.alarms import ALARMS, RunHealth, read_events
 from madrl.run_folder import RunFolder
 from madrl.trainer.compose import compose
 from madrl.trainer.launch import _notices
@@ -28,6 +28,7 @@ EVERYTHING = COLLAPSED | {
     "mad/equal_reward_group_rate": 1.0,
     "mad/off_support_rate": 0.5,
     "mad/truncated_rate": 0.5,
+    "mad/unusual_rate": 0.5,
 }
 
 
@@ -59,7 +60,7 @@ STARVED = ("zh", "es", "hi", "fr")
 def test_every_key_and_metric_that_the_advice_names_exists(tmp_path: Path) -> None:
     health = RunHealth(settings(), 8, 16)
     lines = [str(event) for step in range(1, 9) for event in health.update(step, EVERYTHING)]
-    assert len(lines) == 6, "every alarm is on"
+    assert len(lines) == len(ALARMS), "every alarm is on"
     config = compose(["task=gsm8k", "trainer.experiment_name=x", f"paths.run={tmp_path}"])
     keys = set(re.findall(r"\b(?:paths|data|madrl|actor_rollout_ref)(?:\.\w+)+", " ".join(lines)))
     assert len(keys) >= 8

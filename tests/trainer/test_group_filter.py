@@ -73,7 +73,7 @@ class Script:
         if group.categories:
             infos = [
                 {"category": c, "correct": group.correct, "correctness": 1.0, "divergence_reward": r, "reason": "down"}
-                | {"queued": 1, "row": "7", "verifier_extra": None}
+                | {"unusual": None, "queued": 1, "row": "7", "verifier_extra": None}
                 for c, r in zip(group.categories, group.rewards, strict=True)
             ]
             rows = [

@@ -41,6 +41,7 @@ def record(
         "divergence_reward": divergence,
         "reward": divergence,
         "reason": "the judge is down" if correct is None else "",
+        "unusual": None,
         "queued": 3,
         "truncated": truncated,
     }
@@ -73,6 +74,13 @@ def test_groups_that_teach_nothing_are_those_whose_responses_all_earn_the_same()
 def test_the_rate_of_responses_that_were_cut_is_of_all_responses() -> None:
     records = [record("p", "a", truncated=True), record("p", None, truncated=True), record("q", "b"), record("q", "a")]
     assert batch_metrics(records, settings())["mad/truncated_rate"] == 0.5
+
+
+def test_the_rate_of_unusual_ways_is_of_all_responses_however_they_were_graded() -> None:
+    usual = [record("p", "a"), record("p", "b"), record("q", "b")]
+    cheating = [record("p", "a"), record("q", None, None)]
+    records = usual + [one | {"unusual": "prose in code"} for one in cheating]
+    assert batch_metrics(records, settings())["mad/unusual_rate"] == 0.4
 
 
 def test_a_response_is_truncated_when_it_is_as_long_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
