@@ -9,7 +9,13 @@ import pytest
 from scripted_service import Reply, ScriptedService, verdict
 
 from madrl.errors import MadrlError
-from madrl.grading.programs.program import URLS_VARIABLE, default_client, program_tests, verify_program
+from madrl.grading.programs.program import (
+    URLS_VARIABLE,
+    classify_programming_language,
+    default_client,
+    program_tests,
+    verify_program,
+)
 from madrl.grading.verifiers import load_verifier
 from madrl.rollout import Rollout, Verdict, Verification
 
@@ -178,6 +184,30 @@ def test_the_services_are_those_in_the_environment(monkeypatch: pytest.MonkeyPat
         assert default_client().urls == urls
         assert default_client() is default_client()
     default_client.cache_clear()
+
+
+POLYGLOTS = {
+    "python and javascript": "1 // 1; '''\nprocess.stdout.write('4\\n')\n// '''\n# print(4)\n",
+    "cpp and python": (
+        '#include <iostream>\n#if 0\nprint(4)\nimport sys\nsys.exit()\n"""\n#endif\n'
+        'int main() { std::cout << 4; }\n#if 0\n"""\n#endif\n'
+    ),
+    "cpp and java": (
+        "//\\u000a/*\n#include <iostream>\nint main() { std::cout << 4; }\n//*/ class Main { "
+        "public static void main(String[] a) { System.out.println(4); } }\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("tag", ["", "python", "cpp", "java", "go", "javascript", "typescript"])
+@pytest.mark.parametrize("polyglot", POLYGLOTS)
+async def test_a_text_that_is_a_program_in_two_languages_is_run_in_its_category(
+    service: ScriptedService, polyglot: str, tag: str
+) -> None:
+    rollout = Rollout(f"```{tag}\n{POLYGLOTS[polyglot]}```", GROUND_TRUTH)
+    await verify_program(rollout)
+    category = classify_programming_language(rollout).category
+    assert [asked["language"] for asked in service.requests] == ([category] if category else [])
 
 
 def test_code_names_this_verifier() -> None:
