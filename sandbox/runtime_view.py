@@ -28,8 +28,9 @@ _C_LIBRARY = (
     "libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1", "libresolv.so.2",
     "libgcc_s.so.1",
 )  # fmt: skip
-"""The C library's parts, beside its loader. It loads the last by itself, when a thread ends early. Go programs that use
-the network's package are linked with some of them."""
+"""The C library's parts. It loads the last by itself, when a thread ends early. Go programs that use the network's package
+are linked with some of them. Its loader is there twice: by its fixed path, and beside the other libraries, where a
+program that is linked statically looks for it when it loads a character set."""
 
 
 def runtime_view(
@@ -87,7 +88,7 @@ def _libraries(own: Iterable[Path]) -> list[Path]:
             [loader, "--inhibit-cache", "--list", file], capture_output=True, text=True, errors="replace", timeout=60
         )
         found.update(map(Path, _LIBRARY.findall(listed.stdout)))
-    c_library = (loader.resolve().parent / name for name in _C_LIBRARY)
+    c_library = (loader.resolve().parent / name for name in (*_C_LIBRARY, loader.name))
     found |= {loader, *(path for path in c_library if path.exists())}
     return [library for library in found if not any(library.resolve().is_relative_to(path.resolve()) for path in own)]
 

@@ -10,6 +10,7 @@ from scripted_service import Reply, ScriptedService, verdict
 
 from madrl.errors import MadrlError
 from madrl.grading.programs.program import (
+    TRIED_EXEC,
     URLS_VARIABLE,
     classify_programming_language,
     default_client,
@@ -68,7 +69,7 @@ async def test_a_program_that_tried_to_start_another_says_so_whatever_its_verdic
 ) -> None:
     always(service, verdict(letters, tried_exec=True))
     graded = await verify_program(Rollout(RESPONSE, GROUND_TRUTH))
-    assert graded == Verification(correctness, CODE, reason, {"tried_exec": True})
+    assert graded == Verification(correctness, CODE, reason, unusual=TRIED_EXEC)
 
 
 async def test_an_internal_error_is_ungraded_and_never_wrong(service: ScriptedService) -> None:

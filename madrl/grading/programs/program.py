@@ -52,8 +52,8 @@ async def verify_program(rollout: Rollout) -> Verification:
     or ``no_language`` when it is in no language of ours, whatever its fence says. UNGRADED when the row's tests
     are at fault (``program_tests``) or the service gave no verdict.
 
-    A program that tried to start another one, which the service refuses, has TRIED_EXEC in its reason as well, and
-    ``{"tried_exec": True}`` in ``extra``, whatever its verdict.
+    A program that tried to start another one, which the service refuses, has TRIED_EXEC in its reason, and is unusual,
+    whatever its verdict.
     """
     program = last_program(rollout.response)
     if program is None:
@@ -69,13 +69,13 @@ async def verify_program(rollout: Rollout) -> Verification:
     )
     if graded.verdict is None:
         return Verification(None, answer=program.code, reason=graded.reason)
-    failure = [] if graded.verdict == "AC" else [graded.verdict.lower()]
-    tried = [TRIED_EXEC] if graded.tried_exec else []
+    failure = "" if graded.verdict == "AC" else graded.verdict.lower()
+    tried = TRIED_EXEC if graded.tried_exec else ""
     return Verification(
         0.0 if failure else 1.0,
         answer=program.code,
-        reason=", ".join(failure + tried),
-        extra={"tried_exec": True} if tried else {},
+        reason=", ".join(filter(None, (failure, tried))),
+        unusual=tried,
     )
 
 
