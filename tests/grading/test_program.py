@@ -10,6 +10,7 @@ from scripted_service import Reply, ScriptedService, verdict
 
 from madrl.errors import MadrlError
 from madrl.grading.programs.program import (
+    TRIED_EXEC,
     URLS_VARIABLE,
     classify_programming_language,
     default_client,
@@ -57,6 +58,18 @@ async def test_an_accepted_program_is_correct_and_its_code_is_the_answer(service
 async def test_a_program_that_fails_is_incorrect_for_its_verdict(service: ScriptedService, letters: str) -> None:
     always(service, verdict(letters))
     assert await verify_program(Rollout(RESPONSE, GROUND_TRUTH)) == Verification(0.0, CODE, letters.lower())
+
+
+@pytest.mark.parametrize(
+    ("letters", "correctness", "reason"),
+    [("AC", 1.0, "tried to start another program"), ("WA", 0.0, "wa, tried to start another program")],
+)
+async def test_a_program_that_tried_to_start_another_says_so_whatever_its_verdict(
+    service: ScriptedService, letters: str, correctness: float, reason: str
+) -> None:
+    always(service, verdict(letters, tried_exec=True))
+    graded = await verify_program(Rollout(RESPONSE, GROUND_TRUTH))
+    assert graded == Verification(correctness, CODE, reason, unusual=TRIED_EXEC)
 
 
 async def test_an_internal_error_is_ungraded_and_never_wrong(service: ScriptedService) -> None:
