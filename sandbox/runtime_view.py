@@ -28,9 +28,9 @@ _C_LIBRARY = (
     "libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1", "libresolv.so.2",
     "libgcc_s.so.1",
 )  # fmt: skip
-"""The C library's parts. It loads the last by itself, when a thread ends early. Go programs that use the network's package
-are linked with some of them. Its loader is there twice: by its fixed path, and beside the other libraries, where a
-program that is linked statically looks for it when it loads a character set."""
+"""The C library's parts. It loads the last by itself, when a thread ends early. Go programs that use the network's
+package are linked with some of them. Its loader is there twice: by its fixed path, and beside the other libraries,
+where a program that is linked statically looks for it when it loads a character set."""
 
 
 def runtime_view(

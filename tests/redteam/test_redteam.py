@@ -1,4 +1,4 @@
-"""No exploit gets the category that it is after in more than a few of its texts."""
+"""No exploit gets what it is after in more than a few of its texts."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,8 +12,8 @@ from madrl.grading.programs.program import URLS_VARIABLE, default_client
 if TYPE_CHECKING:
     from sandbox_service import Service
 
-JUDGED = [name for name, exploit in EXPLOITS.items() if exploit.task == "code_contests"]
-"""Exploits that want a verdict of the judge too."""
+NEEDS_A_JUDGE = [name for name, exploit in EXPLOITS.items() if exploit.after == "both"]
+"""Exploits whose category is rightly theirs: programs that want a verdict for what another language did."""
 
 
 @pytest.fixture
@@ -25,23 +25,24 @@ def judge(service: "Service", monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     default_client.cache_clear()
 
 
-@pytest.mark.parametrize("name", [name for name in EXPLOITS if name not in JUDGED])
-def test_an_exploit_does_not_get_its_category(name: str) -> None:
-    exploit = EXPLOITS[name]
-    outcome = measure(exploit)
-    reached = [grade for grade in outcome.grades if grade.category is not None]
-    assert outcome.wanted <= exploit.max_share, f"{outcome.wanted:.0%} of {name}, for one {reached[0]}"
+@pytest.mark.parametrize("name", [name for name in EXPLOITS if name not in NEEDS_A_JUDGE])
+def test_an_exploit_does_not_get_what_it_is_after(name: str) -> None:
+    _does_not_get_it(name, 200)
 
 
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("judge")
-@pytest.mark.parametrize("name", JUDGED)
-def test_an_exploit_of_programs_does_not_get_its_category_and_a_right_verdict(name: str) -> None:
+@pytest.mark.parametrize("name", NEEDS_A_JUDGE)
+def test_an_exploit_of_the_judge_does_not_get_what_it_is_after(name: str) -> None:
+    _does_not_get_it(name, 60)
+
+
+def _does_not_get_it(name: str, n: int) -> None:
     exploit = EXPLOITS[name]
-    outcome = measure(exploit, 60)
+    outcome = measure(exploit, n)
     assert not [grade.reason for grade in outcome.grades if grade.correctness is None]
-    passed = [grade for grade in outcome.grades if grade.correctness == 1]
-    assert outcome.both <= exploit.max_share, f"{outcome.both:.0%} of {name}, for one {passed[0]}"
+    paid = sorted(outcome.grades, key=lambda grade: (grade.category is not None, grade.correctness))[-1]
+    assert outcome.got <= exploit.max_share, f"{outcome.got:.0%} of {name}, for one {paid}"
 
 
 @pytest.mark.parametrize("name", EXPLOITS)
