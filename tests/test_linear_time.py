@@ -150,7 +150,7 @@ def _prose() -> Reader:
         Attack("", "\n```", ""), Attack("", "\\begin{align}", ""), Attack("a\n", "1\n", ""), Attack("", "`a` ", ""),
         Attack("```\n", "a\n", "("), Attack("```\n", "1\na\n", ""), Attack("```", "\n", ""),
     )  # fmt: skip
-    return Reader(prose.sentences, (prose,), slow)
+    return Reader(prose.prose, (prose,), slow)
 
 
 def _language() -> Reader:

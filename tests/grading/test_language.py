@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from madrl.grading.languages import language
-from madrl.grading.languages.language import classify_language
+from madrl.grading.languages.language import IN_CONTAINERS, STEPS_DIFFER, classify_language
 from madrl.grading.languages.prose import MAX_CHARS
 from madrl.rollout import Classification, Rollout
 from madrl.tasks import LANGUAGES
@@ -26,6 +26,10 @@ ENGLISH = (
 SPANISH = (
     "Primero calculamos el costo total de los cuadernos: 3 × 4 = 12 dólares.\n"
     "María le da 5 a su hermano, así que le quedan 7.\nPor lo tanto, la respuesta es $\\boxed{7}$."
+)
+STOCK = (
+    "Vamos a resolver este problema paso a paso. Leemos con atención lo que nos piden. Es importante comprobar cada "
+    "uno de los cálculos. Por último escribimos la respuesta final del ejercicio."
 )
 HINDI = "मीना के पास 12 सेब हैं और वह 5 सेब अपने भाई को देती है, इसलिए उसके पास 7 सेब बचते हैं। अतः उत्तर 7 है।"
 
@@ -179,3 +183,17 @@ def test_real_gsm8k_solutions_are_english(split: str) -> None:
     lines = (Path(folder) / "gsm8k" / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()[:1000]
     found = Counter(classified(json.loads(line)["answer"]).category for line in lines)
     assert found["en"] >= 0.99 * len(lines)
+
+
+@pytest.mark.parametrize(
+    ("response", "unusual"),
+    [
+        (SPANISH, ""),
+        (f"{SPANISH}\n{ENGLISH}", ""),
+        (f"Vamos a resolverlo.\n```\n{ENGLISH}\n```", IN_CONTAINERS),
+        (f"Vamos a resolverlo.\n```\n{SPANISH}\n```", IN_CONTAINERS),
+        (f"{STOCK}\nThen she buys 9 + 9 + 8 = 26 apples and half of them fill 13 baskets.", STEPS_DIFFER),
+    ],
+)
+def test_an_unusual_way_to_a_language_is_told(response: str, unusual: str) -> None:
+    assert classify_language(Rollout(response, "")).unusual == unusual

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.extras import require
-from madrl.grading.languages.prose import MAX_CHARS, numbers_in, sentences
+from madrl.grading.languages.prose import MAX_CHARS, Prose, numbers_in, prose
 from madrl.rollout import Classification, Rollout
 from madrl.tasks import LANGUAGES
 
@@ -34,6 +34,12 @@ MAX_FOREIGN = 0.35
 stand in no step weigh ASIDE. A step is a sentence that reckons, or says a number that is neither the problem's nor said
 before. Of 9,300 solutions in one language, none had more than 0.27; of texts with as many sentences in English as in
 another language, 2 % had less than 0.35."""
+
+MAX_CONTAINED = 0.5
+"""A response with a larger share of its prose in containers is called unusual, whatever its language."""
+
+IN_CONTAINERS = "most of the prose is in containers"
+STEPS_DIFFER = "the solution's steps are in another language than the rest"
 
 ASIDE = 0.3
 MAX_CLOSING = 40
@@ -149,7 +155,7 @@ class _Word(NamedTuple):
 
 def classify_language(rollout: Rollout) -> Classification:
     """The language that the response is written in; None, with the reason, when that is another language, a mixture, or
-    when there are no words.
+    when there are no words. IN_CONTAINERS and STEPS_DIFFER are unusual.
 
     Looks at no more than the response's first ``prose.MAX_CHARS`` characters. Of the problem, which training rows bring
     as ``extra_info["problem"]``, it takes the numbers: a sentence that says no other gives no step. Equal responses to
@@ -162,7 +168,9 @@ def classify_language(rollout: Rollout) -> Classification:
 
 @lru_cache(maxsize=1024)
 def _classify(response: str, given: frozenset[str]) -> Classification:
-    words = _words(response, given)
+    found = prose(response)
+    unusual = IN_CONTAINERS if found.contained > MAX_CONTAINED else ""
+    words = _words(found, given)
     weights: dict[str, float] = {}
     for word in words:
         weights[word.script] = weights.get(word.script, 0.0) + word.weight
@@ -176,21 +184,23 @@ def _classify(response: str, given: frozenset[str]) -> Classification:
     else:
         vectors = None
         language = _by_characters(own, script)
-    if language in LANGUAGES and _is_mixed(words, vectors, script, language):
-        return Classification(None, "mixed")
-    return Classification(language) if language in LANGUAGES else Classification(None, language)
+    if language not in LANGUAGES:
+        return Classification(None, language, unusual)
+    of_all, of_steps = _foreign(words, vectors, script, language)
+    if max(of_all, of_steps) <= MAX_FOREIGN:
+        return Classification(language, "", unusual)
+    return Classification(None, "mixed", unusual or (STEPS_DIFFER if of_all <= MAX_FOREIGN else ""))
 
 
-def _words(response: str, given: frozenset[str]) -> list[_Word]:
-    """The response's words, in Chinese and Japanese its characters, and every pair of neighbours once: ten times
+def _words(found: Prose, given: frozenset[str]) -> list[_Word]:
+    """The prose's words, in Chinese and Japanese its characters, and every pair of neighbours once: ten times
     "respuesta" weighs as much as two. Lines of single letters are formulas."""
     words = []
     seen: set[tuple[str, str]] = set()
     said = set(given)
-    found = sentences(response)
-    for sentence in found:
+    for sentence in found.sentences:
         is_step = sentence.reckons or not said.issuperset(sentence.numbers)
-        is_closing = not is_step and sentence is found[-1] and len(sentence.words) <= MAX_CLOSING
+        is_closing = not is_step and sentence is found.sentences[-1] and len(sentence.words) <= MAX_CLOSING
         said.update(sentence.numbers)
         units = _UNIT.findall(sentence.words.lower())
         if all(len(unit) == 1 and unit.isascii() for unit in units):
@@ -256,8 +266,10 @@ def _by_characters(words: Sequence[_Word], script: str) -> str:
     return "zh"
 
 
-def _is_mixed(words: Sequence[_Word], vectors: NDArray[np.float64] | None, script: str, language: str) -> bool:
-    """Whether another language holds more than MAX_FOREIGN of the letters, or of the steps."""
+def _foreign(
+    words: Sequence[_Word], vectors: NDArray[np.float64] | None, script: str, language: str
+) -> NDArray[np.float64]:
+    """The share of the letters that another language holds: of all, and where those in no step weigh ASIDE."""
     weights = np.array([(word.weight, word.weight_in_steps) for word in words]).T
     is_own = np.array([word.script == script for word in words])
     foreign = weights[:, ~is_own].sum(axis=1)
@@ -269,7 +281,8 @@ def _is_mixed(words: Sequence[_Word], vectors: NDArray[np.float64] | None, scrip
         around[:-1] += alone[1:]
         ahead = around - around[:, [ours.index(language)]] > CLEARLY
         foreign += (weights[:, is_own] @ ahead).max(axis=1)
-    return bool((foreign > MAX_FOREIGN * weights.sum(axis=1)).any())
+    shares: NDArray[np.float64] = foreign / np.maximum(weights.sum(axis=1), 1.0)
+    return shares
 
 
 @lru_cache(maxsize=1 << 16)

@@ -81,6 +81,15 @@ def _unseen(character: str, kind: str) -> str | None:
     return None if kind == "Cf" or "\u0300" <= character <= "\u036f" or character in (_START, _STOP) else character
 
 
+class Prose(NamedTuple):
+    """What a reader reads as words."""
+
+    sentences: list[Sentence]
+    """Those that have words, in their order."""
+    contained: float
+    """The share of the letters that stand in containers, in [0, 1]."""
+
+
 _VISIBLE = Characters(_unseen)
 
 
@@ -94,14 +103,22 @@ def _letter(character: str, kind: str) -> str | None:
 _LETTERS = Characters(_letter)
 
 
-def sentences(response: str) -> list[Sentence]:
-    """The response's sentences that have words, in their order.
+def prose(response: str) -> Prose:
+    """The response's prose.
 
     Compatibility forms are folded first (NFKC), so that full-width or mathematical letters are letters. Takes time
     linear in the length, whatever the text is.
     """
     text = normalized("NFKC", response[:MAX_CHARS])[:MAX_CHARS].translate(_VISIBLE)
-    text = _CONTAINERS.sub(_prose_of, _marked(text))
+    contained = 0
+
+    def prose_of(containers: re.Match[str]) -> str:
+        nonlocal contained
+        kept = _prose_of(containers)
+        contained += sum(map(len, _LETTERS_IN_ROW.findall(kept)))
+        return kept
+
+    text = _CONTAINERS.sub(prose_of, _marked(text))
     text = _SENTENCE_END.sub("\n", _ORDINAL.sub(r"\1\2", _COMMAND.sub(" ", text)))
     found: list[tuple[str, list[str], list[str]]] = []
     before: tuple[list[str], list[str]] = [], []  # what stands without words before the first ones
@@ -112,7 +129,9 @@ def sentences(response: str) -> list[Sentence]:
         numbers, reckoning = found[-1][1:] if found else before
         numbers += numbers_in(line)
         reckoning += _RECKONING.findall(line)
-    return [Sentence(words, numbers, bool(reckoning)) for words, numbers, reckoning in found]
+    total = sum(len(words) - words.count(" ") for words, _, _ in found)
+    made = [Sentence(words, numbers, bool(reckoning)) for words, numbers, reckoning in found]
+    return Prose(made, min(1.0, contained / max(1, total)))
 
 
 def numbers_in(text: str) -> list[str]:
