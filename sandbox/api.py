@@ -66,6 +66,9 @@ class JudgeResponse(BaseModel):
     """The results in the order of the request. There are fewer when stop_on_first_failure ended the run."""
     toolchain: str
     message: str = ""
+    tried_exec: bool = False
+    """Whether the program tried to start another one, in any test that was run. That is refused, whatever it is, and
+    changes no verdict by itself. False where the kernel cannot tell."""
 
 
 class RunCodeRequest(BaseModel):

@@ -15,8 +15,8 @@ from pathlib import Path
 from sandbox.errors import SandboxError
 
 SYSTEM = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/usr/libexec", "/usr/bin")
-"""Folders that a sandbox sees, read-only. /usr/local, /opt, /srv and /home are hidden: what the machine's owner puts
-there must stay unseen."""
+"""Folders that a sandbox sees, read-only, unless its view has its own ``usr``. /usr/local, /opt, /srv and /home are
+hidden: what the machine's owner puts there must stay unseen."""
 
 TMP_MB = 256
 SHM_MB = 64
@@ -31,6 +31,8 @@ class View:
     binds: tuple[tuple[str, str], ...] = ()
     """(path on the host, path inside), read-only."""
     environment: dict[str, str] = field(default_factory=dict)
+    usr: str | None = None
+    """The folder on the host that stands in place of /usr (runtime_view.py). None: SYSTEM is seen."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,12 @@ def bubblewrap(jail: Jail, command: Sequence[str]) -> list[str]:
     ]  # fmt: skip
     for name, value in {**CLEAN_ENVIRONMENT, **jail.view.environment}.items():
         argv += ["--setenv", name, value]
-    system = [(path, path) for path in SYSTEM if Path(path).is_dir()]
+    usr = jail.view.usr
+    system = [(path, path) for path in SYSTEM if Path(path).is_dir()] if usr is None else [(usr, "/usr")]
     for source, inside in [*system, *jail.view.binds]:
         argv += ["--ro-bind", source, inside]
     for link in ("bin", "lib", "lib64", "lib32"):
-        if Path("/usr", link).is_dir():
+        if Path(usr or "/usr", link).is_dir():
             argv += ["--symlink", f"usr/{link}", f"/{link}"]
     argv += ["--proc", "/proc", "--dev", "/dev"]
     argv += ["--size", str(TMP_MB << 20), "--perms", "1777", "--tmpfs", "/tmp"]

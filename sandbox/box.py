@@ -84,6 +84,8 @@ class RunOutcome(NamedTuple):
     """It ran out of patience, because it waited for a core for most of its time."""
     failed: bool
     """The runner could not start the program at all, or a resident program did not do this test as it should."""
+    exec_attempts: int
+    """How often it tried to start another program. 0 where the kernel cannot tell (native/runner.c)."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ class Box:
     view: View
     limits: Limits
     command: Sequence[str] | None
+    sealed: bool = True
+    """Whether what runs inside can start no other program. A compiler has to."""
     _pending: bytearray = field(default_factory=bytearray)
     _received: bytearray = field(default_factory=bytearray)
     _last_words: bytes = b""
@@ -168,7 +172,7 @@ class Box:
         zygote = ["/usr/bin/python3", "-s", "/sandbox/zygote.py", "/sandbox/runner.so", "/box"]
         start = zygote if self.command is None else ["/sandbox/runner"]
         fds = handed if self.slot.group else (*handed, -1, -1)
-        numbers = (*fds, limits.processes, limits.stack_mb, limits.file_mb)
+        numbers = (*fds, limits.processes, limits.stack_mb, limits.file_mb, int(self.sealed))
         command = [*start, *map(str, numbers), *(self.command or ())]
         return BACKENDS[self.slot.backend](jail, command)
 
@@ -201,7 +205,7 @@ class Box:
         ``limit_bytes``. Raises BoxLostError."""
         name = path.encode()
         self._send(_REQUEST.pack(_GET, 0, len(name), 0, 0, 0, 0, limit_bytes, 0, 0, 0) + name)
-        _, flags, _, _, _, blob, _ = self._reply(time.monotonic() + GRACE_S)
+        _, flags, _, _, _, _, blob, _ = self._reply(time.monotonic() + GRACE_S)
         if flags & _FAILED:
             return None
         files, at = {}, 0
@@ -249,7 +253,7 @@ class Box:
         return header + stdin
 
     def _outcome(self, deadline: float) -> RunOutcome:
-        status, flags, rss_kb, cpu_us, wall_us, stdout, stderr = self._reply(deadline)
+        status, flags, rss_kb, exec_attempts, cpu_us, wall_us, stdout, stderr = self._reply(deadline)
         return RunOutcome(
             exit_code=os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
             signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
@@ -265,13 +269,14 @@ class Box:
             over_files=bool(flags & _FILES),
             starved=bool(flags & _STARVED),
             failed=bool(flags & _FAILED),
+            exec_attempts=exec_attempts,
         )
 
-    def _reply(self, deadline: float) -> tuple[int, int, int, int, int, bytes, bytes]:
+    def _reply(self, deadline: float) -> tuple[int, int, int, int, int, int, bytes, bytes]:
         header = self._take(_REPLY.size, deadline)
-        status, flags, rss_kb, out_length, err_length, _, cpu_us, wall_us = _REPLY.unpack(header)
+        status, flags, rss_kb, out_length, err_length, exec_attempts, cpu_us, wall_us = _REPLY.unpack(header)
         body = self._take(out_length + err_length, deadline)
-        return status, flags, rss_kb, cpu_us, wall_us, body[:out_length], body[out_length:]
+        return status, flags, rss_kb, exec_attempts, cpu_us, wall_us, body[:out_length], body[out_length:]
 
     def _send(self, data: bytes) -> None:
         """Queue ``data`` for sending. What the socket does not take now goes out while replies are awaited."""

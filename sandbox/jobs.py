@@ -101,6 +101,8 @@ class TestReport:
     """None when a signal ended the program."""
     signal: int | None
     message: str = ""
+    tried_exec: bool = False
+    """Whether the program tried to start another one, which is refused. False where the kernel cannot tell."""
 
 
 @dataclass(frozen=True)

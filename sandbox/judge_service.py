@@ -215,6 +215,7 @@ def _judge_response(asked: Asked, total: int, toolchain: str) -> JudgeResponse:
         tests=[*tests],
         toolchain=toolchain,
         message="" if failed is None else tests[failed].message,
+        tried_exec=any(test.tried_exec for test in tests),
     )
 
 
@@ -222,6 +223,8 @@ def _problem(asked: Asked) -> str:
     """The reason why nothing is known about the program."""
     return next((part.message for part in (asked.compiled, asked.ran) if isinstance(part, Failed)), "not compiled")
 
+
+TRIED_EXEC = "the program tried to start another program, which is refused"
 
 INTERPRETED = ("python", "javascript")
 """Languages that SandboxFusion does not compile: a syntax error is a failed run there."""
@@ -248,6 +251,7 @@ def _run_code_response(asked: Asked) -> RunCodeResponse:
     assert isinstance(ran, Ran)
     test = ran.tests[0]
     notes = {"MLE": "memory limit exceeded", "OLE": "output limit exceeded"}
+    note = notes.get(test.verdict, TRIED_EXEC if test.tried_exec else "")
     run = CommandResult(
         status="TimeLimitExceeded" if test.verdict == "TLE" else "Finished",
         execution_time=test.wall_s,
@@ -257,7 +261,7 @@ def _run_code_response(asked: Asked) -> RunCodeResponse:
     )
     return RunCodeResponse(
         status="Success" if test.verdict == "AC" else "Failed",
-        message=notes.get(test.verdict, ""),
+        message=note,
         compile_result=None if asked.language in INTERPRETED else compilation,
         run_result=run,
         files={path: base64.b64encode(content).decode() for path, content in ran.files.items()},

@@ -82,7 +82,7 @@ class Judge:
         limits = replace(job.limits, output_bytes=4 << 20)
         script = ["/bin/sh", "-c", f'mkdir -p {OUTPUT} && cd {SOURCES} && exec "$@"', "sh", *command]
         before = self._memory_events()
-        with Box(self.slot, toolchain.compile_view, limits, script) as box:
+        with Box(self.slot, toolchain.compile_view, limits, script, sealed=False) as box:
             box.put(f"{SOURCES}/{job.source_name}", job.code)
             outcome = next(box.run([b""]))
             files = box.get(OUTPUT, ARTIFACT_BYTES) if _failure(outcome) is None else None
@@ -249,6 +249,7 @@ class Judge:
             exit_code=outcome.exit_code,
             signal=outcome.signal,
             message=message,
+            tried_exec=outcome.exec_attempts > 0,
             stdout=outcome.stdout if job.keep_output else b"",
             stderr=outcome.stderr if job.keep_output else b"",
         )

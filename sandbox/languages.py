@@ -16,6 +16,7 @@ from pathlib import Path
 from sandbox.backends import View
 from sandbox.classfile import main_class
 from sandbox.errors import ToolchainMissingError
+from sandbox.runtime_view import runtime_view
 from sandbox.state import SOURCE, built
 
 SOURCES, OUTPUT = "/tmp/src", "/tmp/out"
@@ -161,16 +162,17 @@ def _output(*command: str | Path, environment: dict[str, str] | None = None) -> 
     return done.stdout or done.stderr
 
 
-def _outside_system(path: Path) -> tuple[tuple[str, str], ...]:
-    """The bind that a tool needs when it is not in the system's own folders."""
-    seen = path.is_relative_to("/usr") and not path.is_relative_to("/usr/local")
-    return () if seen else ((str(path), str(path)),)
+_SHELL = ("/usr/bin/sh", "/usr/bin/mkdir", "/usr/bin/cp")
+"""What the compilers' command lines use. No sandbox in which a program runs has them."""
 
 
 def python(state: Path) -> Toolchain:
     """Python by the system's interpreter. A jailed user cannot reach one in a home folder or a virtual environment."""
     if not Path("/usr/bin/python3").exists():
         raise ToolchainMissingError("/usr/bin/python3 is not installed: apt-get install python3")
+    folders = "import sysconfig; print(*dict.fromkeys(map(sysconfig.get_path, ('stdlib', 'platstdlib'))), sep='\\n')"
+    library = _output("/usr/bin/python3", "-I", "-S", "-c", folders).splitlines()
+    own = ("/usr/bin/python3", *library)
     compiler = (
         "import marshal, sys, traceback\n"
         "try:\n"
@@ -185,7 +187,14 @@ def python(state: Path) -> Toolchain:
         compile_command=("/usr/bin/python3", "-I", "-S", "-c", compiler),
         run_command=None,
         memory_overhead_mb=32,
-        run_view=View(environment={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}),
+        compile_view=runtime_view(state, "python-compiler", own[0], *_SHELL, extra=map(Path, library)),
+        run_view=runtime_view(
+            state,
+            "python",
+            *own,
+            "/usr/lib/python3",  # the packages that Debian's own packages bring
+            environment={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
+        ),
         bounded_address_space=True,
         out_of_memory="MemoryError",
     )
@@ -205,6 +214,7 @@ def cpp(state: Path) -> Toolchain:
         _output(compiler, *flags, "-x", "c++-header", header, "-o", folder / "bits/stdc++.h.gch")
 
     headers = built(state, "cpp", (version, *flags), precompile)
+    conversions = (*Path("/usr").glob("lib*/gconv"), *Path("/usr/lib").glob("*/gconv"))  # iconv's tables
     linker = ("-fuse-ld=gold",) if shutil.which("ld.gold", path="/usr/bin") else ()
     return Toolchain(
         name="cpp",
@@ -216,6 +226,7 @@ def cpp(state: Path) -> Toolchain:
         run_command=("/box/main",),
         memory_overhead_mb=8,
         compile_view=View(binds=(("/usr/include", "/usr/include"), (str(headers), "/sandbox/pch"))),
+        run_view=runtime_view(state, "cpp", *conversions),
         bounded_address_space=True,
         out_of_memory="std::bad_alloc",
     )  # fmt: skip
@@ -236,8 +247,8 @@ def java(state: Path) -> Toolchain:
         )
 
     classes = built(state, "java", (version, *javac, *options), archive)
-    configured = [(str(path), str(path)) for path in Path("/etc").glob("java-*") if path.is_dir()]
-    binds = (*configured, *_outside_system(home))
+    configured = [path for path in Path("/etc").glob("java-*") if path.is_dir()]
+    view = runtime_view(state, "java-compiler", home, *_SHELL, extra=configured)
     return Toolchain(
         name="java",
         version=version,
@@ -247,8 +258,8 @@ def java(state: Path) -> Toolchain:
         ),
         run_command=(*jvm, "-Xss64m", "-Xmx{memory_mb}m", "-cp", "/box", "{entry}"),
         memory_overhead_mb=256,
-        compile_view=View(binds=(*binds, (str(classes), "/sandbox/cds"))),
-        run_view=View(binds=binds),
+        compile_view=replace(view, binds=(*view.binds, (str(classes), "/sandbox/cds"))),
+        run_view=runtime_view(state, "java", home, extra=configured),
         out_of_memory="java.lang.OutOfMemoryError",
     )  # fmt: skip
 
@@ -306,16 +317,20 @@ def go(state: Path) -> Toolchain:
         f"cd /sandbox/go && {tools}/compile -p main -complete -pack {imports} -o /tmp/main.o {SOURCES}/{{source}}"
         f" && {tools}/link -s -w {imports} -o {OUTPUT}/main /tmp/main.o"
     )
-    binds = (*_outside_system(Path(root)), (str(library), "/sandbox/go"))
+    view = runtime_view(state, "go-compiler", *_SHELL, extra=[Path(root)])
     return Toolchain(
         name="go",
         version=version,
         compile_command=("/bin/sh", "-c", script),
         run_command=("/box/main",),
         memory_overhead_mb=32,
-        compile_view=View(binds=binds, environment={"GOROOT": root, "GOMAXPROCS": "2"}),
+        compile_view=replace(
+            view,
+            binds=(*view.binds, (str(library), "/sandbox/go")),
+            environment={"GOROOT": root, "GOMAXPROCS": "2"},
+        ),
         # A slot is one core: threads of the scheduler and the collector for more cores would only cost CPU time.
-        run_view=View(environment={"GOMAXPROCS": "1"}),
+        run_view=runtime_view(state, "go", environment={"GOMAXPROCS": "1"}),
         out_of_memory="out of memory",
     )
 
@@ -323,17 +338,15 @@ def go(state: Path) -> Toolchain:
 def javascript(state: Path) -> Toolchain:
     """JavaScript by Node, whose check finds syntax errors as a compiler would."""
     node = _find("node", "nodejs")
-    binds = _outside_system(node)
-    if Path("/usr/share/nodejs").is_dir():  # where Debian keeps some of node's built-in modules
-        binds = (*binds, ("/usr/share/nodejs", "/usr/share/nodejs"))
+    builtin = (Path("/usr/share/nodejs"),)  # where Debian keeps some of node's built-in modules
     return Toolchain(
         name="javascript",
         version=f"node {_output(node, '--version').strip()}",
         compile_command=("/bin/sh", "-c", f"{node} --check {{source}} && cp {{source}} {OUTPUT}/"),
         run_command=(str(node), "--max-old-space-size={memory_mb}", "--stack-size=50000", "/box/{entry}"),
         memory_overhead_mb=128,
-        compile_view=View(binds=binds),
-        run_view=View(binds=binds),
+        compile_view=runtime_view(state, "javascript-compiler", node, *_SHELL, extra=builtin),
+        run_view=runtime_view(state, "javascript", node, extra=builtin),
         out_of_memory="heap out of memory",
     )
 

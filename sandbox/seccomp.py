@@ -4,6 +4,9 @@ It is an allow-list. A call that is not named here answers ENOSYS, so that a cal
 until somebody has looked at it. A runtime that probes for it, as glibc does for clone3, falls back. Eight calls are
 allowed for some arguments only. Another architecture's calls (int 0x80, x32) kill the process.
 
+execve and execveat are named, for compilers and for the start of the program itself. native/runner.c refuses the
+program's own.
+
 Left out on purpose: mount and its kin, unshare, setns, clone3 (its flags lie behind a pointer that BPF cannot read),
 ptrace, process_vm_*, pidfd_getfd, kcmp, bpf, io_uring, userfaultfd, perf_event_open, keyctl, memfd_create (memory that
 no rlimit counts), System V IPC and POSIX queues (they outlive a process), personality, mbind, setpriority.

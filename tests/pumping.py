@@ -49,6 +49,11 @@ def attacks(pattern: re.Pattern[Any]) -> set[Attack]:
     return found
 
 
+def examples(pattern: re.Pattern[Any]) -> list[str]:
+    """A few short texts that the pattern matches, apart from what lookaheads and lookbehinds ask for."""
+    return list(_examples(list(_parser.parse(pattern.pattern, pattern.flags)), pattern.flags))
+
+
 def patterns_in(thing: Any) -> Iterator[re.Pattern[Any]]:
     """The regular expressions in a module, a dict, a sequence."""
     if isinstance(thing, re.Pattern):

@@ -72,19 +72,43 @@ def _program() -> Reader:
 def _marks() -> Reader:
     from madrl.grading.programs import language_marks
 
-    found = [mark for language in PROGRAMMING_LANGUAGES for mark in patterns_in(language_marks.marks(language))]
-    found += [language_marks.beyond_c(), *map(language_marks.foreign, PROGRAMMING_LANGUAGES)]
+    found = [mark for language in PROGRAMMING_LANGUAGES for mark, _ in language_marks.marks(language)]
+    found += [mark for language in PROGRAMMING_LANGUAGES for mark in language_marks.foreign(language)]
+    found = list(dict.fromkeys([*found, *language_marks.beyond_c()]))
 
     def search(code: str) -> None:
         for mark in found:
-            mark.search(code)
+            mark(code)
+        for language in PROGRAMMING_LANGUAGES:
+            language_marks.foreign_constructs(code, language)
 
     slow = (
         Attack("for a", " in", "\n"), Attack("new x", " ", "y"), Attack("func (a", " ", "!"),
         Attack("vector", " ", "!"), Attack("function", " ", "x y"), Attack("", "impl ", ""), Attack("", "[](", ""),
         Attack("", "[](", ")"), Attack("end", "\t", "x"), Attack("", "static ", "x"), Attack("a:b", "[]", "!"),
+        Attack("a", " ", "print("), Attack("println(", "a ", ""),
+        Attack("\nclass A{", "\n", ""), Attack("\n", "a ", "class"),
+        Attack("a", "*", "print("), Attack("x as A", " x as A", "from"), Attack("class A", " ", "x"),
     )  # fmt: skip
-    return Reader(search, (), slow)
+    return Reader(search, tuple(mark.pattern for mark in found), slow)
+
+
+def _bare() -> Reader:
+    from madrl.grading.programs import bare_code
+
+    def read(code: str) -> None:
+        for language in PROGRAMMING_LANGUAGES:
+            bare_code.bare(code, language)
+
+    slow = (
+        Attack("", '"', ""), Attack("", '\\"', ""), Attack("", "'", ""), Attack("", "/*", ""), Attack("", "/", ""),
+        Attack("=", "/[", ""),
+        Attack("", 'R"(', ""), Attack("", 'R"a(', ')"'), Attack("", '"""', ""), Attack("", "\"\"\"\\", ""),
+        Attack("", "`", ""),
+        Attack("", "\\", ""), Attack("=", "/\\", ""), Attack("", "=/", ""),
+    )  # fmt: skip
+    patterns = tuple(bare_code._hidden(language) for language in PROGRAMMING_LANGUAGES)
+    return Reader(read, patterns, slow)
 
 
 def _answer() -> Reader:
@@ -123,7 +147,8 @@ def _prose() -> Reader:
     slow = (
         Attack(r"\[", "a", r"\]"), Attack(r"\[", "aa,", r"\]"), Attack("", "$a", ""), Attack("", "`a", ""),
         Attack("", "<a", ""), Attack("a", "\u0301\u0316", ""), Attack("", r"\boxed{", ""), Attack("", r"\[", ""),
-        Attack("", "\n```", ""), Attack("", "\\begin{align}", ""),
+        Attack("", "\n```", ""), Attack("", "\\begin{align}", ""), Attack("a\n", "1\n", ""), Attack("", "`a` ", ""),
+        Attack("```\n", "a\n", "("), Attack("```\n", "1\na\n", ""), Attack("```", "\n", ""),
     )  # fmt: skip
     return Reader(prose.prose, (prose,), slow)
 
@@ -177,6 +202,7 @@ READERS = {
     "output": _checker,
     "program": _program,
     "marks": _marks,
+    "bare code": _bare,
     "answer": _answer,
     "comparison": _comparison,
     "prose": _prose,

@@ -8,6 +8,7 @@
  *  - the socket is unreachable to the program (close-on-exec, and this process is not dumpable), so a result cannot be
  *    forged; a program that closes, floods or hangs its streams meets a limit below;
  *  - process 1 of a PID namespace cannot be signalled from inside it, and kill(-1) from it is atomic against fork;
+ *  - a program is the only one that is ever started for its test: seal() refuses every later execve, and counts it;
  *  - after each test every process is dead and reaped, and every writable file is gone before the next; the one exception
  *    is a process that was started to stay (run_resident), from which nothing but the right output is ever accepted.
  * Requests and replies are structs in host byte order: both ends are on one machine. */
@@ -20,10 +21,12 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -56,14 +59,17 @@ struct request {
 };
 struct reply {
   int32_t status; /* the status that wait(2) gives */
-  uint32_t flags, rss_kb, out_len, err_len, reserved;
+  uint32_t flags, rss_kb, out_len, err_len;
+  uint32_t exec_attempts; /* how often the program tried to start another and was seen to */
   uint64_t cpu_us, wall_us;
 };
 
 static int ctl, proc_fd, unix_fd, oom_fd, cpu_fd;
 static uint64_t oom_kills;
+static int attempts_fd = -1; /* where the kernel tells of a refused execve; -1 where it cannot */
 #ifndef ZYGOTE
 static char **program;
+static uint64_t password[2]; /* of the one execve that seal() lets through */
 #endif
 static const char *const writable[] = {"/tmp", "/dev/shm"};
 
@@ -348,6 +354,60 @@ static struct usage measure(int precise, int with_shared) {
   return sum;
 }
 
+/* ---- no other program ----------------------------------------------------------------------------------------- */
+
+static int seccomp_filter(unsigned flags, struct sock_filter *code, size_t n) {
+  struct sock_fprog filter = {(unsigned short)n, code};
+  return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &filter);
+}
+
+/* From here on execve and execveat are refused with EPERM in all that this process starts, so that a program can go on;
+ * threads and fork are not touched. The kernel asks us each time, through attempts_fd, which is how a verdict can say so.
+ * Where it cannot (before Linux 5.0, or when a container's manager listens already) the filter refuses by itself.
+ *
+ * The one execve that is let through is ours. It carries a password in the registers of its fifth and sixth argument,
+ * which execve does not have: a filter sees them, and the program that it starts finds them cleared. A zygote has none:
+ * nothing is started after it, and a forked child could find a password in its memory. */
+static int seal(void) {
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD_HALF(n, high) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[n]) + 4 * (high))
+#define SKIP_UNLESS(value, n) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(value), 0, n)
+#define ANSWER(action) BPF_STMT(BPF_RET | BPF_K, action)
+#ifndef ZYGOTE
+  if (getrandom(password, sizeof password, 0) != sizeof password) return -1;
+#endif
+  struct sock_filter code[] = {
+      LOAD(nr),
+#ifndef ZYGOTE
+      SKIP_UNLESS(SYS_execve, 9),
+      LOAD_HALF(4, 0), SKIP_UNLESS(password[0], 8),
+      LOAD_HALF(4, 1), SKIP_UNLESS(password[0] >> 32, 6),
+      LOAD_HALF(5, 0), SKIP_UNLESS(password[1], 4),
+      LOAD_HALF(5, 1), SKIP_UNLESS(password[1] >> 32, 2),
+      ANSWER(SECCOMP_RET_ALLOW),
+#else
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 1, 0),
+#endif
+      SKIP_UNLESS(SYS_execveat, 1),
+      ANSWER(SECCOMP_RET_USER_NOTIF),
+      ANSWER(SECCOMP_RET_ALLOW),
+  };
+  size_t n = sizeof code / sizeof *code;
+  attempts_fd = seccomp_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER, code, n);
+  if (attempts_fd >= 0) return 0;
+  code[n - 2].k = SECCOMP_RET_ERRNO | EPERM;
+  return seccomp_filter(0, code, n);
+}
+
+/* Refuses one attempt, so that one that tries without end does not keep us from watching it. */
+static void refuse_attempt(struct reply *r) {
+  struct seccomp_notif asked = {0};
+  if (ioctl(attempts_fd, SECCOMP_IOCTL_NOTIF_RECV, &asked)) return; /* it has died meanwhile */
+  struct seccomp_notif_resp answer = {.id = asked.id, .error = -EPERM};
+  ioctl(attempts_fd, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+  r->exec_attempts++;
+}
+
 /* ---- waiting for a core --------------------------------------------------------------------------------------- */
 
 /* What the last look found of a thread. */
@@ -535,7 +595,7 @@ static int start(const struct request *q, int in, struct started *p) {
     prctl(PR_SET_DUMPABLE, 1); /* without it the program could not open its own /proc/self/fd */
     return 1;
 #else
-    execv(program[0], program);
+    syscall(SYS_execve, program[0], program, environ, 0L, password[0], password[1]);
     _exit(127);
 #endif
   }
@@ -550,19 +610,21 @@ static int start(const struct request *q, int in, struct started *p) {
 /* Reads what the program prints until it ends, has done a test or meets a limit. Returns -1 when the host is gone. */
 static int watch(const struct request *q, struct started *p, uint64_t start, struct reply *r, struct buffer *out,
                  struct buffer *err, uint64_t totals[2]) {
-  struct pollfd watched[5] = {{p->pidfd, POLLIN, 0}, {p->out, POLLIN, 0}, {p->err, POLLIN, 0}, {ctl, 0, 0}, {p->done, POLLIN, 0}};
+  struct pollfd watched[6] = {{p->pidfd, POLLIN, 0}, {p->out, POLLIN, 0},  {p->err, POLLIN, 0},
+                              {ctl, 0, 0},           {p->done, POLLIN, 0}, {attempts_fd, POLLIN, 0}};
   uint64_t tick = start + q->tick_ms * 1000ull, looked = start, excused_us = 0, t = start;
   static struct thread threads[MAX_THREADS];
   int host_gone = 0, n_threads = 0;
   uint64_t own = own_wait();
   p->cpu_mark = 0;
   while (!r->flags && !host_gone) {
-    int n = poll(watched, 5, tick > t ? (int)((tick - t + 999) / 1000) : 0);
+    int n = poll(watched, 6, tick > t ? (int)((tick - t + 999) / 1000) : 0);
     if (n < 0) continue;
     for (int i = 1; i <= 2; i++)
       if (watched[i].revents && drain(watched[i].fd, i == 1 ? out : err, i == 1 ? q->output_max : STDERR_KEPT, &totals[i - 1]) == 0)
         watched[i].fd = -1;
     if (totals[0] > q->output_max || totals[1] > q->output_max) r->flags |= OUTPUT;
+    if (watched[5].revents & POLLIN) refuse_attempt(r);
     if (watched[0].revents || watched[4].revents) break;
     if (watched[3].revents) host_gone = 1;
     t = now_us();
@@ -699,8 +761,10 @@ int serve(void) {
   return 0;
 }
 
-/* Sets this process up: the filter from `filter_fd` applies to it and to all that it starts. Says hello when ready. */
-int prepare(int ctl_fd, int filter_fd, int oom_counter_fd, int cpu_counter_fd, int max_processes, int stack_mb, int file_mb) {
+/* Sets this process up: the filter from `filter_fd` applies to it and to all that it starts, and with `sealed` what it
+ * starts can start nothing else. Says hello when ready. */
+int prepare(int ctl_fd, int filter_fd, int oom_counter_fd, int cpu_counter_fd, int max_processes, int stack_mb, int file_mb,
+            int sealed) {
   static struct sock_filter code[4096];
   ctl = ctl_fd;
   oom_fd = oom_counter_fd, cpu_fd = cpu_counter_fd;
@@ -714,9 +778,9 @@ int prepare(int ctl_fd, int filter_fd, int oom_counter_fd, int cpu_counter_fd, i
   unix_fd = open("/proc/self/net/unix", O_RDONLY | O_CLOEXEC);
   ssize_t n = pread(filter_fd, code, sizeof code, 0);
   close(filter_fd);
-  struct sock_fprog filter = {(unsigned short)((size_t)n / sizeof *code), code};
   if (n <= 0 || proc_fd < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
-  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) return -1;
+  if (sealed && seal()) return -1;
+  if (seccomp_filter(0, code, (size_t)n / sizeof *code)) return -1;
   limit(RLIMIT_CORE, 1); /* 0 would still run a core_pattern that is a pipe, outside; 1 stops both kinds */
   limit(RLIMIT_NOFILE, 256);
   limit(RLIMIT_NPROC, (rlim_t)max_processes);
@@ -729,11 +793,11 @@ int prepare(int ctl_fd, int filter_fd, int oom_counter_fd, int cpu_counter_fd, i
 
 #ifndef ZYGOTE
 int main(int argc, char **argv) {
-  int n[7];
-  if (argc < 9) return 2;
-  for (int i = 0; i < 7; i++) n[i] = atoi(argv[i + 1]);
-  program = argv + 8;
-  if (prepare(n[0], n[1], n[2], n[3], n[4], n[5], n[6])) {
+  int n[8];
+  if (argc < 10) return 2;
+  for (int i = 0; i < 8; i++) n[i] = atoi(argv[i + 1]);
+  program = argv + 9;
+  if (prepare(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7])) {
     perror("runner");
     return 1;
   }

@@ -23,9 +23,10 @@ class Reply:
         return f"HTTP/1.1 {self.status} Scripted\r\n{head}\r\n".encode() + self.body
 
 
-def verdict(code: str = "AC", message: str = "") -> Reply:
+def verdict(code: str = "AC", message: str = "", tried_exec: bool = False) -> Reply:
     """A whole answer to /judge, as far as the client reads it."""
-    return Reply(body=json.dumps({"verdict": code, "message": message, "passed": 1, "total": 1}).encode())
+    answer = {"verdict": code, "message": message, "passed": 1, "total": 1, "tried_exec": tried_exec}
+    return Reply(body=json.dumps(answer).encode())
 
 
 Handler = Callable[[dict[str, Any]], Awaitable[Reply]]

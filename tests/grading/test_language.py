@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from madrl.grading.languages import language
-from madrl.grading.languages.language import classify_language
+from madrl.grading.languages.language import IN_CONTAINERS, STEPS_DIFFER, classify_language
 from madrl.grading.languages.prose import MAX_CHARS
 from madrl.rollout import Classification, Rollout
 from madrl.tasks import LANGUAGES
@@ -26,6 +26,10 @@ ENGLISH = (
 SPANISH = (
     "Primero calculamos el costo total de los cuadernos: 3 × 4 = 12 dólares.\n"
     "María le da 5 a su hermano, así que le quedan 7.\nPor lo tanto, la respuesta es $\\boxed{7}$."
+)
+STOCK = (
+    "Vamos a resolver este problema paso a paso. Leemos con atención lo que nos piden. Es importante comprobar cada "
+    "uno de los cálculos. Por último escribimos la respuesta final del ejercicio."
 )
 HINDI = "मीना के पास 12 सेब हैं और वह 5 सेब अपने भाई को देती है, इसलिए उसके पास 7 सेब बचते हैं। अतः उत्तर 7 है।"
 
@@ -76,6 +80,39 @@ def test_repeating_words_of_another_language_wins_nothing(decoration: str, times
 def test_a_last_line_in_english_leaves_a_solution_its_language() -> None:
     assert classified(f"{SPANISH}\nSo the answer is 7.").category == "es"
     assert classified(f"{HINDI}\nSo the answer is 7.").category == "hi"
+
+
+HALF = {"es": SPANISH, "hi": HINDI, "fr": "Nous achetons 3 cahiers à 4 euros, ce qui fait 12 euros. Il en reste 7."}
+
+
+def test_a_step_says_more_than_a_sentence_without_numbers() -> None:
+    asides = "Vamos a resolver este problema. Leemos con atención lo que nos piden. Todo esto es muy importante."
+    english = "She buys 3 books, so she pays 3 × 4 = 12 dollars for all of them and keeps 8 dollars."
+    assert classified(f"{asides}\n{english}").category is None
+    assert classified(f"{asides}\nCompra 3 libros, así que paga 3 × 4 = 12 dólares y le quedan 8.").category == "es"
+
+
+def test_a_sentence_with_no_other_numbers_than_the_problem_is_no_step() -> None:
+    told = "Ella tiene 12 libros en casa. Su hermano le regala 5 libros más. Hay 3 estantes para todos los libros. "
+    told += "Queremos saber cuántos libros hay ahora en los estantes. "
+    work = "Adding the gift to the books, she has 17 of them in the end."
+    assert classified(told + work).category == "es"
+    problem = {"problem": "She has 12 books. Her brother gives her 5. There are 3 shelves. How many books?"}
+    assert classify_language(Rollout(told + work, "17", problem)).category is None
+    assert classify_language(Rollout(told + "Sumando el regalo, tiene 17.", "17", problem)).category == "es"
+
+
+@pytest.mark.parametrize("problem", [None, 5, ["12"]])
+def test_a_problem_that_is_no_text_is_none(problem: object) -> None:
+    assert classify_language(Rollout(SPANISH, "7", {"problem": problem})).category == "es"
+
+
+@pytest.mark.parametrize("language", HALF)
+def test_a_letter_of_another_script_or_a_stroke_makes_no_other_word(language: str) -> None:
+    struck = "".join(c + "\u0336" if c.isalpha() else c for c in ENGLISH)
+    lookalike = ENGLISH.translate(str.maketrans("aeo", "аео"))
+    assert classified(f"{HALF[language]}\n{struck}").category != language
+    assert classified(f"{HALF[language]}\n{lookalike}").category != language
 
 
 def test_what_comes_after_the_cap_is_not_read() -> None:
@@ -146,3 +183,17 @@ def test_real_gsm8k_solutions_are_english(split: str) -> None:
     lines = (Path(folder) / "gsm8k" / f"{split}.jsonl").read_text(encoding="utf-8").splitlines()[:1000]
     found = Counter(classified(json.loads(line)["answer"]).category for line in lines)
     assert found["en"] >= 0.99 * len(lines)
+
+
+@pytest.mark.parametrize(
+    ("response", "unusual"),
+    [
+        (SPANISH, ""),
+        (f"{SPANISH}\n{ENGLISH}", ""),
+        (f"Vamos a resolverlo.\n```\n{ENGLISH}\n```", IN_CONTAINERS),
+        (f"Vamos a resolverlo.\n```\n{SPANISH}\n```", IN_CONTAINERS),
+        (f"{STOCK}\nThen she buys 9 + 9 + 8 = 26 apples and half of them fill 13 baskets.", STEPS_DIFFER),
+    ],
+)
+def test_an_unusual_way_to_a_language_is_told(response: str, unusual: str) -> None:
+    assert classify_language(Rollout(response, "")).unusual == unusual

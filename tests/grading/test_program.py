@@ -9,7 +9,14 @@ import pytest
 from scripted_service import Reply, ScriptedService, verdict
 
 from madrl.errors import MadrlError
-from madrl.grading.programs.program import URLS_VARIABLE, default_client, program_tests, verify_program
+from madrl.grading.programs.program import (
+    TRIED_EXEC,
+    URLS_VARIABLE,
+    classify_programming_language,
+    default_client,
+    program_tests,
+    verify_program,
+)
 from madrl.grading.verifiers import load_verifier
 from madrl.rollout import Rollout, Verdict, Verification
 
@@ -51,6 +58,18 @@ async def test_an_accepted_program_is_correct_and_its_code_is_the_answer(service
 async def test_a_program_that_fails_is_incorrect_for_its_verdict(service: ScriptedService, letters: str) -> None:
     always(service, verdict(letters))
     assert await verify_program(Rollout(RESPONSE, GROUND_TRUTH)) == Verification(0.0, CODE, letters.lower())
+
+
+@pytest.mark.parametrize(
+    ("letters", "correctness", "reason"),
+    [("AC", 1.0, "tried to start another program"), ("WA", 0.0, "wa, tried to start another program")],
+)
+async def test_a_program_that_tried_to_start_another_says_so_whatever_its_verdict(
+    service: ScriptedService, letters: str, correctness: float, reason: str
+) -> None:
+    always(service, verdict(letters, tried_exec=True))
+    graded = await verify_program(Rollout(RESPONSE, GROUND_TRUTH))
+    assert graded == Verification(correctness, CODE, reason, unusual=TRIED_EXEC)
 
 
 async def test_an_internal_error_is_ungraded_and_never_wrong(service: ScriptedService) -> None:
@@ -166,6 +185,30 @@ def test_the_services_are_those_in_the_environment(monkeypatch: pytest.MonkeyPat
         assert default_client().urls == urls
         assert default_client() is default_client()
     default_client.cache_clear()
+
+
+POLYGLOTS = {
+    "python and javascript": "1 // 1; '''\nprocess.stdout.write('4\\n')\n// '''\n# print(4)\n",
+    "cpp and python": (
+        '#include <iostream>\n#if 0\nprint(4)\nimport sys\nsys.exit()\n"""\n#endif\n'
+        'int main() { std::cout << 4; }\n#if 0\n"""\n#endif\n'
+    ),
+    "cpp and java": (
+        "//\\u000a/*\n#include <iostream>\nint main() { std::cout << 4; }\n//*/ class Main { "
+        "public static void main(String[] a) { System.out.println(4); } }\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("tag", ["", "python", "cpp", "java", "go", "javascript", "typescript"])
+@pytest.mark.parametrize("polyglot", POLYGLOTS)
+async def test_a_text_that_is_a_program_in_two_languages_is_run_in_its_category(
+    service: ScriptedService, polyglot: str, tag: str
+) -> None:
+    rollout = Rollout(f"```{tag}\n{POLYGLOTS[polyglot]}```", GROUND_TRUTH)
+    await verify_program(rollout)
+    category = classify_programming_language(rollout).category
+    assert [asked["language"] for asked in service.requests] == ([category] if category else [])
 
 
 def test_code_names_this_verifier() -> None:

@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from madrl.grading.languages.prose import MAX_CHARS, prose
+from madrl.grading.languages.prose import MAX_CHARS, Sentence, prose
+
+
+def words_of(response: str) -> str:
+    return "\n".join(sentence.words for sentence in prose(response).sentences)
 
 
 @pytest.mark.parametrize(
@@ -18,7 +22,7 @@ from madrl.grading.languages.prose import MAX_CHARS, prose
     ],
 )
 def test_words_stay_one_sentence_a_line(response: str, words: str) -> None:
-    assert prose(response) == words
+    assert words_of(response) == words
 
 
 @pytest.mark.parametrize(
@@ -33,7 +37,6 @@ def test_words_stay_one_sentence_a_line(response: str, words: str) -> None:
         r"\boxed{x}",
         r"\boxed{\frac{\text{total}}{2}}",
         r"\fbox{total}",
-        r"$\text{the total cost of all books}$",
         "[asy] draw(circle); [/asy]",
         "`total = cost`",
         "``total``",
@@ -49,11 +52,11 @@ def test_words_stay_one_sentence_a_line(response: str, words: str) -> None:
     ],
 )
 def test_formulas_code_and_markup_are_left_out(formula: str) -> None:
-    assert prose(f"antes\n{formula}\ndespués").split() == ["antes", "después"]
+    assert words_of(f"antes\n{formula}\ndespués").split() == ["antes", "después"]
 
 
 def test_formatting_commands_and_lists_keep_their_text() -> None:
-    assert prose(r"\begin{itemize} \item \textbf{Paso uno} \end{itemize} **fin**") == "Paso uno fin"
+    assert words_of(r"\begin{itemize} \item \textbf{Paso uno} \end{itemize} **fin**") == "Paso uno fin"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,66 @@ def test_formatting_commands_and_lists_keep_their_text() -> None:
     ],
 )
 def test_a_dollar_sign_hides_no_sentence(response: str, words: str) -> None:
-    assert prose(response) == words
+    assert words_of(response) == words
+
+
+CLAUSE = "she buys five books for two dollars each"
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        "`{}`",
+        "```\n{}\n```",
+        "```python\n# {}\n```",
+        "~~~\n{}",
+        r"\text{{{}}}",
+        r"$\text{{{}}}$",
+        r"\[ {} \]",
+        r"\begin{{align*}} &\text{{{}}} \\ \end{{align*}}",
+        "\\begin{{verbatim}}\n{}\n\\end{{verbatim}}",
+        r"\boxed{{\text{{{}}}}}",
+        "<!-- {} -->",
+        '<span title="{}"></span>',
+        "<details>{}</details>",
+        "> {}",
+        "% {}",
+    ],
+)
+def test_prose_in_a_container_is_prose(container: str) -> None:
+    assert CLAUSE in words_of(f"antes\n{container.format(CLAUSE)}\ndespués")
+
+
+@pytest.mark.parametrize("word", ["`{}`", "${}$", r"\text{{{}}}", r"\boxed{{{}}}", "<{}>"])
+def test_a_container_for_each_word_hides_nothing(word: str) -> None:
+    assert words_of(" ".join(word.format(each) for each in CLAUSE.split())) == CLAUSE
+
+
+@pytest.mark.parametrize("joint", ["_", "-", r"\ ", "~~", "\n", " 5 ", " 2 + 3 = 5 "])
+def test_words_of_prose_are_joined_by_more_than_blanks(joint: str) -> None:
+    assert words_of(f"```\n{joint.join(CLAUSE.split())}\n```").split() == CLAUSE.split()
+
+
+def test_prose_in_an_address_is_prose() -> None:
+    assert words_of(f"https://example.com/{CLAUSE.replace(' ', '_')}") == CLAUSE
+
+
+def test_a_sentence_has_its_numbers_and_those_of_the_formulas_after_it() -> None:
+    assert prose("Sumamos.\n\\[ 3 + 4 = 7 \\]\nQuedan 12,5 kilos").sentences == [
+        Sentence("Sumamos", ["3", "4", "7"], True),
+        Sentence("Quedan kilos", ["12,5"], False),
+    ]
+
+
+def test_what_stands_before_the_first_words_is_theirs() -> None:
+    assert prose("3 + 4\nes la suma").sentences == [Sentence("es la suma", ["3", "4"], True)]
+
+
+@pytest.mark.parametrize(
+    "line", ["2. Sumamos", "Paso 2: Sumamos", "**Paso 2:** Sumamos", "第2步: Sumamos", "2) Sumamos"]
+)
+def test_the_number_of_a_line_is_no_number_of_its_sentence(line: str) -> None:
+    assert [sentence.numbers for sentence in prose(line).sentences] == [[]]
 
 
 @pytest.mark.parametrize(
@@ -85,24 +147,24 @@ def test_a_dollar_sign_hides_no_sentence(response: str, words: str) -> None:
     ],
 )
 def test_what_is_never_closed_is_skipped_except_a_block_and_a_box(response: str, words: str) -> None:
-    assert prose(response) == words
+    assert words_of(response) == words
 
 
 def test_a_fence_inside_a_sentence_opens_no_block() -> None:
-    assert prose("uno ```dos``` tres ``` cuatro") == "uno tres cuatro"
+    assert words_of("uno ```dos``` tres ``` cuatro") == "uno tres cuatro"
 
 
 def test_invisible_characters_go_and_compatibility_forms_are_folded() -> None:
-    assert prose("res\u200bpu\u00adesta \uff46\uff49\uff4e \U0001d41a\U0001d427") == "respuesta fin an"
+    assert words_of("res\u200bpu\u00adesta \uff46\uff49\uff4e \U0001d41a\U0001d427") == "respuesta fin an"
 
 
 def test_only_the_first_characters_are_read() -> None:
-    assert prose("uno".ljust(MAX_CHARS) + "dos") == "uno"
+    assert words_of("uno".ljust(MAX_CHARS) + "dos") == "uno"
 
 
 @given(st.text(st.sampled_from("a é字 $`\\[](){}<>!-~.\n1")) | st.text())
 def test_only_letters_marks_apostrophes_and_single_blanks_are_left(response: str) -> None:
-    words = prose(response)
+    words = words_of(response)
     assert "  " not in words
     assert "\n\n" not in words
     assert not set(words) & set("$`\\[](){}<>!~.1")
@@ -119,5 +181,19 @@ def test_only_letters_marks_apostrophes_and_single_blanks_are_left(response: str
 def test_takes_no_time_on_200_000_hostile_characters(piece: str) -> None:
     response = (piece * 200_000)[:200_000]
     start = time.process_time()
-    prose(response)
+    words_of(response)
     assert time.process_time() - start < 1.0  # 20 ms measured at most; quadratic time would take minutes
+
+
+@pytest.mark.parametrize(
+    ("response", "share"),
+    [
+        ("She has three apples left.", 0.0),
+        ("She has three apples left: $x + y$.", 0.0),
+        ("```\nShe has three apples left.\n```", 1.0),
+        (r"She has two. \text{She has one more}", 13 / 22),
+        ("", 0.0),
+    ],
+)
+def test_the_share_of_the_letters_that_stand_in_containers(response: str, share: float) -> None:
+    assert prose(response).contained == pytest.approx(share)

@@ -1,48 +1,73 @@
 """The red team's table: for each exploit, the share of its texts that get what they are after, and what that pays.
 
-    python tests/redteam/table.py [--write AFTER.json] [--before BEFORE.json] [NAME ...]
+    python tests/redteam/table.py [--write] [-n 200] [NAME ...]
 
-Programs are judged by the service that MADRL_SANDBOX_URLS names. With --before, another run's numbers stand beside.
+Programs are judged by the service that MADRL_SANDBOX_URLS names. What stands in before/ is what the same texts got of
+the version that the exploit was found in. With --write, of all exploits, the table goes into docs/red_team.md.
 """
 
 import argparse
 import json
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from exploit import measure
+from exploit import Exploit, Outcome, measure
 from exploits import EXPLOITS
 
 from madrl.files import replacing
 from madrl.report.table import formatted
 
+PAGE = Path(__file__).parents[2] / "docs" / "red_team.md"
+BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+
+AFTER = {"category": "wanted", "verdict": "correct", "both": "both"}
+"""What an exploit is after -> the field of the numbers that says how many of its texts got it."""
+
+
+def before() -> dict[str, Mapping[str, float]]:
+    """Exploit -> the numbers of the version that it was found in."""
+    files = (Path(__file__).parent / "before").glob("*.json")
+    return {name: numbers for file in sorted(files) for name, numbers in json.loads(file.read_text()).items()}
+
+
+def table(outcomes: Mapping[str, Outcome]) -> Iterator[str]:
+    """The lines of the table, in Markdown."""
+    yield "| exploit | after the | texts | got it: before | now | gain: before | now | unusual |\n"
+    yield "| :-- | :-- |" + " --: |" * 6 + "\n"
+    were = before()
+    for name, found in outcomes.items():
+        was, after = were.get(name, {}), EXPLOITS[name].after
+        cells = (
+            formatted(was.get(AFTER[after]), ".1%"), formatted(found.got, ".1%"), formatted(was.get("gain"), "+.2f"),
+            formatted(found.gain, "+.2f"), formatted(found.unusual, ".0%"),
+        )  # fmt: skip
+        yield f"| {name} | {after} | {found.attempts} | " + " | ".join(cells) + " |\n"
+
+
+def _measured(name: str, exploit: Exploit, n: int) -> Outcome:
+    outcome = measure(exploit, n)
+    print(f"{outcome.got:6.1%} {outcome.gain:+.2f}  {name}", file=sys.stderr, flush=True)
+    return outcome
+
 
 def main() -> None:
-    """Measure the exploits and print the table."""
+    """Measure the exploits and print the table, or put it into the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only exploits whose names contain one of these")
-    parser.add_argument("--write", type=Path, help="the numbers go to this JSON file too")
-    parser.add_argument("--before", type=Path, help="what --write wrote for another version")
+    parser.add_argument("--write", action="store_true", help=f"into {PAGE.name}")
     parser.add_argument("-n", type=int, default=200, help="texts of each exploit (%(default)s)")
     args = parser.parse_args()
-    before = json.loads(args.before.read_text()) if args.before else {}
-    numbers = {}
-    for name, exploit in EXPLOITS.items():
-        if args.names and not any(part in name for part in args.names):
-            continue
-        outcome = measure(exploit, args.n)
-        numbers[name] = {key: value for key, value in outcome._asdict().items() if key not in ("name", "grades")}
-        print(f"{outcome.wanted:6.1%} {outcome.both:6.1%} {outcome.gain:+.2f}  {name}", file=sys.stderr, flush=True)
-    print("| exploit | texts | category: before | after | full reward: before | after | gain: before | after |")
-    print("| :-- |" + " --: |" * 7)
-    for name, found in numbers.items():
-        was = before.get(name, {})
-        shares = [formatted(run.get(key), ".1%") for key in ("wanted", "both") for run in (was, found)]
-        gains = [formatted(run.get("gain"), "+.2f") for run in (was, found)]
-        print(f"| {name} | {found['attempts']} | " + " | ".join(shares + gains) + " |")
-    if args.write:
-        with replacing(args.write) as partial:
-            partial.write_text(json.dumps(numbers, indent=1) + "\n")
+    if args.write and args.names:
+        parser.error("--write is for the table of all exploits: name none")
+    chosen = [name for name in EXPLOITS if not args.names or any(part in name for part in args.names)]
+    text = "".join(table({name: _measured(name, EXPLOITS[name], args.n) for name in chosen}))
+    if not args.write:
+        print(text, end="")
+        return
+    head, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    with replacing(PAGE) as partial:
+        partial.write_text(f"{head}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,45 +1,53 @@
 """The natural language of a response: English, Chinese, Spanish, Hindi, French, or none of them.
 
-Only prose counts (``prose.py``), and each run of words only once. The script decides first; within the Latin and the
-Devanagari script py3langid (naive Bayes over byte n-grams) chooses among CANDIDATES, helped by function words, because
-a solution's sentences are short. It never has only our languages to choose from, or German and Portuguese would become
-their nearest neighbour. Numbers below were measured on math solutions written for the purpose, on GSM8K and MATH, on
-news sentences in 60 languages and on the Declaration of Human Rights in 500.
+The reward shall follow the language of the reasoning, as a reader meets it. So every word counts, also in containers
+(``prose.py``), every pair of neighbouring words once, and a language must hold nearly two thirds of the letters
+twice: of all, and where letters outside the solution's steps weigh little. Half and half is mixed. The script decides
+first; within the Latin and the Devanagari script py3langid (naive Bayes over byte n-grams) chooses among CANDIDATES,
+word by word, helped by function words, because a solution's sentences are short. It never has only our languages to
+choose from, or German and Portuguese would become their nearest neighbour; but within a script it takes more than a
+word or two to leave ours. ``tests/redteam`` has the texts that the numbers below were measured on, beside GSM8K and
+MATH.
+
+What this does not see: whether the reasoning that a reader meets is the one that found the answer. A whole solution in
+the wanted language after another one in English that is much shorter, or told in signs and formulas alone, counts as
+the former; so do sentences that reckon with numbers made up for the purpose. A text of one or two words that no
+language claims is given to the likeliest of ours.
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from madrl.extras import require
-from madrl.grading.languages.prose import MAX_CHARS, prose
+from madrl.grading.languages.prose import MAX_CHARS, Prose, numbers_in, prose
 from madrl.rollout import Classification, Rollout
 from madrl.tasks import LANGUAGES
 
-MIN_SCRIPT_SHARE = 0.6
-"""A response is in the script that holds this share of its letters, and else mixed. Of short Hindi and Chinese
-solutions with an English last line, 0.6 keeps 97 %, 0.65 93 %, 0.7 87 % (Hindi alone: 96 %, 92 %, 84 %). Of texts in
-two scripts, as many sentences of each, they call mixed 78 %, 93 % and 99 %: most of the others do hold more of one."""
+MAX_FOREIGN = 0.35
+"""A response is mixed when another language holds a larger share of its letters: of all of them, or when those that
+stand in no step weigh ASIDE. A step is a sentence that reckons, or says a number that is neither the problem's nor said
+before. Of 9,300 solutions in one language, none had more than 0.27; of texts with as many sentences in English as in
+another language, 2 % had less than 0.35."""
 
-MAX_FOREIGN_SHARE = 0.35
-"""A response in one script is mixed when more of its letters stand in windows that are clearly in another language.
-Half English, half Spanish or French by sentences: 0.35 calls 95 % mixed, 0.4 84 %. Short Spanish and French solutions
-with an English last line: 0.35 keeps 96 %, 0.3 91 %. Of 4,000 clean responses one became mixed."""
+MAX_CONTAINED = 0.5
+"""A response with a larger share of its prose in containers is called unusual, whatever its language."""
 
-MIN_WINDOW = 20
-MAX_WINDOWS = 16
-"""A window is whole sentences of at least so many letters, or of the response's 16th part. Of texts that change
-language at every sentence, 83 % are mixed; with windows of at least 40 letters 63 %."""
+IN_CONTAINERS = "most of the prose is in containers"
+STEPS_DIFFER = "the solution's steps are in another language than the rest"
 
-CLEARLY = 6.0
-"""Nats by which a window's best language must be ahead of the response's: 3 calls more clean texts mixed, 12 does not
-find fewer mixed ones, so the middle."""
+ASIDE = 0.3
+MAX_CLOSING = 40
+"""The last sentence weighs ASIDE in both when it is no step and has at most so many characters: it announces the
+answer, and models often do that in English."""
 
-LETTERS_READ = 300
-"""The detector reads this much of a response, taken evenly from its windows, and as much again of windows in doubt. Its
-time would grow with the length, its accuracy no more."""
+CLEARLY = 4.0
+"""Nats by which a word and its two neighbours must be likelier in another language than in the response's."""
 
 CJK_WEIGHT = 3.5
 """Latin letters that one Chinese, Japanese or Korean character stands for: the same solutions took 3.5 times as many in
@@ -48,34 +56,39 @@ English as in Chinese."""
 MAX_KANA = 0.08
 """A text with a larger share of kana among its Chinese characters is Japanese."""
 
+CANTONESE = re.compile("[嘅喺咗唔佢啲嗰冇哋嚟咁嘢噉揾攞畀]|(?<![關聯])係(?!數)")
+MAX_CANTONESE = 0.03
+"""A text with a larger share of CANTONESE among its characters is written Cantonese, and off-support: it is a language
+of its own, with another grammar and other words than written Chinese, which the prompts and data mean by Chinese."""
+
 # py3langid's languages in Latin script that a model may write, or that resemble ours. The RARE ones have small training
 # texts and few writers: without a handicap "el número pi" is Venetian and "I forgot" is Naija.
 COMMON = "en es fr pt it de nl ca gl ro sv da no pl cs vi id tr tl fi hu"
-RARE = "an ext oc lij vec wa la eo ht gcf gcr pcm br eu mt sq lb yo"
+RARE_LATIN = "an ext oc lij vec wa la eo ht gcf gcr pcm br eu mt sq lb yo cy ga"
 DEVANAGARI = "hi mr ne"
 RARE_DEVANAGARI = "sa gom"
+RARE = frozenset((*RARE_LATIN.split(), *RARE_DEVANAGARI.split()))
 RARITY = 8.0
 """Nats that a RARE language must be ahead."""
 
+MARGIN = 7.0
+"""Nats that a language which is not ours must be ahead of the likeliest of ours, unless the text has more function
+words of it than of any of ours: two nouns decide nothing."""
+
+ENGLISH_FIRST = 2.0
+"""Nats that any other language must be ahead of English: what could be either, as "Total: 5", is English, or a policy
+would earn a wanted category by saying little."""
+
 CANDIDATES = {
-    "Latin": (
-        *((language, language, 0.0) for language in COMMON.split()),
-        *((language, language, RARITY) for language in RARE.split()),
-        ("ast", "es", 0.0),
-        ("hi-Latn", "en", 0.0),
-        ("zh-Latn", "en", 0.0),
-    ),
-    "Devanagari": (
-        *((language, language, 0.0) for language in DEVANAGARI.split()),
-        *((language, language, RARITY) for language in RARE_DEVANAGARI.split()),
-        ("bho", "hi", 0.0),
-    ),
+    "Latin": (*COMMON.split(), *RARE_LATIN.split(), "ast", "hmn", "hi-Latn", "zh-Latn"),
+    "Devanagari": (*DEVANAGARI.split(), *RARE_DEVANAGARI.split(), "bho"),
 }
-"""Script -> (language, the language whose score it has in py3langid, its handicap). Asturian, Bhojpuri and romanised
-Hindi and Chinese are unknown there: they share the score of what they are taken for, and win by function words."""
+NEAREST = {"ast": "es", "bho": "hi", "hmn": "en", "hi-Latn": "en", "zh-Latn": "en"}
+"""Language that py3langid does not know -> the one that it is taken for. It has that one's score, and wins by function
+words."""
 
 PER_WORD = 3.0
-"""Nats for each different function word of a language in a text."""
+"""Nats for a function word of a language."""
 
 FUNCTION_WORDS = {
     "en": "the of and is are was were in to that we so then since thus therefore each which this these has have "
@@ -104,10 +117,12 @@ FUNCTION_WORDS = {
     "dalgún cualaquier drechu esti como que en con cada",
     "hi": "है हैं था थे थी का की के को में से ने और इसलिए अतः यह वह कि गया गई गए होता होती होते होगा होगी हुआ "
     "हुई हुए करें करने करते लिए पर यदि तो नहीं हम हमें यानी उसके उसने इस उस बहुत क्या आप सकता जो",
-    "mr": "आहे आहेत आणि म्हणून होते होता होती किती हे ही हा तो ती ते असेल झाले झाली झाला व नाही त्यामुळे म्हणजे "
-    "आता मग मी आपण आपल्याला एकूण बाई चा ची चे च्या ला",
+    "mr": "आहे आहेत आणि म्हणून होते होता होती किती हे ही हा तो ती ते असेल झाले झाली झाला नाही त्यामुळे म्हणजे "
+    "आता मग आपण आपल्याला एकूण बाई चा ची चे च्या ला",
     "ne": "छ छन् हो हुन् र हुन्छ हुन्छन् त्यसैले थियो थिए भने पनि यो त्यो गरेको भएको उनले उनी गर्दा छैन जम्मा ले लाई मा बाट को का की वटा",
     "bho": "बा बाटे बाड़े आउर आउ ओकर ओकरा खातिर होखे होई कइल हवे हइ सकेला सकऽ केहू एह ऊ आ मे के से तऽ",
+    "hmn": "cov lub yog tus nws yuav ntawm muaj thiab rau los peb hauv tau lawv ib tsis nyob raug qhov ua li tag "
+    "nrho uas teb saum kuj",
     "hi-Latn": "hai hain ka ki ke ko mein aur isliye matlab kya nahi nahin toh uttar kul yaani milta milti milte "
     "hota hoti karne karein par se paas lijiye diye gaye jaise bahut aap woh kar raha rahe rahi",
     "zh-Latn": "shi de suoyi yinci ge women ta tamen deng dengyu jia jian cheng daan da'an zong yigong meiyou zai le "
@@ -115,141 +130,177 @@ FUNCTION_WORDS = {
 }
 """Language -> words that it uses in almost every sentence, and the commonest of a solution's own."""
 
-_LATIN = re.compile(r"[A-Za-zªºÀ-ÖØ-öø-ɏ\u0300-\u036fḀ-ỿ']+")
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af"
 _KANA = "\u3041-\u3096\u309d-\u30ff\u31f0-\u31ff"
-_OTHER_SCRIPTS = (
-    re.compile(f"[{_HAN}]+"),
-    re.compile(f"[{_KANA}]+"),
-    re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]+"),  # Hangul
-    re.compile("[\u0900-\u097f]+"),  # Devanagari
-)
+_SCRIPTS = {
+    "Latin": (re.compile(r"[A-Za-zªºÀ-ÖØ-öø-ɏḀ-ỿ']+"), 1.0),
+    "Chinese": (re.compile(f"[{_HAN}{_KANA}]+"), CJK_WEIGHT),
+    "Korean": (re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]+"), CJK_WEIGHT),
+    "Devanagari": (re.compile("[\u0900-\u097f]+"), 1.0),
+}
+"""Script -> the words in it, and what one of its letters weighs. A word in two scripts is in neither."""
+
 _UNIT = re.compile(f"[{_HAN}{_KANA}]|[^\\s{_HAN}{_KANA}]+")
+_KANA_UNIT = re.compile(f"[{_KANA}]")
+
+
+class _Word(NamedTuple):
+    text: str
+    script: str
+    weight: float
+    """Its letters, in Latin ones; less in the announcement of the answer."""
+    weight_in_steps: float
+    """The same; less where it stands in no step."""
 
 
 def classify_language(rollout: Rollout) -> Classification:
-    """The language that the response's prose is written in; None, with the reason, when that is another language, a
-    mixture, or when there are no words.
+    """The language that the response is written in; None, with the reason, when that is another language, a mixture, or
+    when there are no words. IN_CONTAINERS and STEPS_DIFFER are unusual.
 
-    Looks at the response alone, and at no more than its first ``prose.MAX_CHARS`` characters. Equal responses are
-    answered from a bounded cache.
+    Looks at no more than the response's first ``prose.MAX_CHARS`` characters. Of the problem, which training rows bring
+    as ``extra_info["problem"]``, it takes the numbers: a sentence that says no other gives no step. Equal responses to
+    one problem are answered from a bounded cache.
     """
-    return _classify(rollout.response[:MAX_CHARS])
+    problem = rollout.extra_info.get("problem", "")
+    given = frozenset(numbers_in(problem[:MAX_CHARS])) if isinstance(problem, str) else frozenset()
+    return _classify(rollout.response[:MAX_CHARS], given)
 
 
 @lru_cache(maxsize=1024)
-def _classify(response: str) -> Classification:
-    text = _once(prose(response))
-    latin = "\n".join(" ".join(_LATIN.findall(line)) for line in text.split("\n"))
-    n_letters, n_latin = _letters(text), _letters(latin)
-    if not n_letters:
+def _classify(response: str, given: frozenset[str]) -> Classification:
+    found = prose(response)
+    unusual = IN_CONTAINERS if found.contained > MAX_CONTAINED else ""
+    words = _words(found, given)
+    weights: dict[str, float] = {}
+    for word in words:
+        weights[word.script] = weights.get(word.script, 0.0) + word.weight
+    if not words:
         return Classification(None, "no words")
-    if n_latin == n_letters:
-        return _classify_prose(latin.lower(), "Latin")
-    han, kana, hangul, devanagari = (sum(map(len, script.findall(text))) for script in _OTHER_SCRIPTS)
-    weights = {
-        "Latin": n_latin,
-        "Devanagari": devanagari,
-        "Chinese": CJK_WEIGHT * (han + kana),
-        "Korean": CJK_WEIGHT * hangul,
-        "other": n_letters - n_latin - devanagari - han - kana - hangul,
-    }
     script = max(weights, key=weights.__getitem__)
-    if weights[script] < MIN_SCRIPT_SHARE * sum(weights.values()):
-        return Classification(None, "mixed")
-    if script == "Latin":
-        return _classify_prose(latin.lower(), script)
-    if script == "Devanagari":
-        return _classify_prose(text, script)
-    if script == "Chinese":
-        japanese = kana > MAX_KANA * (han + kana)
-        return Classification(None, "other language: ja") if japanese else Classification("zh")
-    return Classification(None, "other language: ko" if script == "Korean" else "other script")
-
-
-def _classify_prose(text: str, script: str) -> Classification:
-    """The language of a text in one script, by the whole of it; mixed, when too many of its windows say otherwise."""
-    windows = _windows(text)
-    if not windows:
-        return Classification(None, "no words")
-    extracts = [window[: LETTERS_READ // len(windows)] for window in windows]
-    scores = _scores("\n".join(extracts), script)
-    language = max(scores, key=scores.__getitem__)
+    own = [word for word in words if word.script == script]
+    if script in CANDIDATES:
+        vectors = np.stack([_scores(word.text, script) for word in own])
+        language = _likeliest(own, vectors, script)
+    else:
+        vectors = None
+        language = _by_characters(own, script)
     if language not in LANGUAGES:
-        return Classification(None, f"other language: {language}")
-    too_many = MAX_FOREIGN_SHARE * sum(map(len, windows))
-    unsettled = [i for i, window in enumerate(windows) if not _settled(window, language)]
-    if sum(len(windows[i]) for i in unsettled) > too_many:
-        foreign = [i for i in unsettled if _foreign(extracts[i], language, script)]
-        if sum(len(windows[i]) for i in foreign) > too_many:
-            return Classification(None, "mixed")
-    return Classification(language)
+        return Classification(None, language, unusual)
+    of_all, of_steps = _foreign(words, vectors, script, language)
+    if max(of_all, of_steps) <= MAX_FOREIGN:
+        return Classification(language, "", unusual)
+    return Classification(None, "mixed", unusual or (STEPS_DIFFER if of_all <= MAX_FOREIGN else ""))
 
 
-def _settled(window: str, language: str) -> bool:
-    """Whether more of its function words are the language's than any other's: cheaper to find out than its scores."""
-    found = _function_words_in(window)
-    own = found.pop(language, 0)
-    return own > max(found.values(), default=0)
-
-
-def _foreign(extract: str, language: str, script: str) -> bool:
-    scores = _scores(extract, script)
-    return max(scores.values()) - scores[language] >= CLEARLY
-
-
-def _once(text: str) -> str:
-    """``text`` with every pair of neighbouring words (in Chinese and Japanese, characters) kept once: ten times
-    "respuesta" weighs as much as two."""
+def _words(found: Prose, given: frozenset[str]) -> list[_Word]:
+    """The prose's words, in Chinese and Japanese its characters, and every pair of neighbours once: ten times
+    "respuesta" weighs as much as two. Lines of single letters are formulas."""
+    words = []
     seen: set[tuple[str, str]] = set()
-    lines = []
-    previous = ""
-    for line in text.split("\n"):
-        kept = []
-        for unit in _UNIT.findall(line):
+    said = set(given)
+    for sentence in found.sentences:
+        is_step = sentence.reckons or not said.issuperset(sentence.numbers)
+        is_closing = not is_step and sentence is found.sentences[-1] and len(sentence.words) <= MAX_CLOSING
+        said.update(sentence.numbers)
+        units = _UNIT.findall(sentence.words.lower())
+        if all(len(unit) == 1 and unit.isascii() for unit in units):
+            continue
+        previous = ""
+        for unit in units:
             if (previous, unit) not in seen:
                 seen.add((previous, unit))
-                kept.append(unit)
+                script, weight = _script(unit)
+                in_steps = weight if is_step else ASIDE * weight
+                words.append(_Word(unit, script, in_steps if is_closing else weight, in_steps))
             previous = unit
-        if kept:
-            lines.append(" ".join(kept))
-    return "\n".join(lines)
+    return words
 
 
-def _letters(text: str) -> int:
-    return len(text) - text.count(" ") - text.count("\n") - text.count("'")
+@lru_cache(maxsize=1 << 16)
+def _script(unit: str) -> tuple[str, float]:
+    letters = len(unit) - unit.count("'")
+    for script, (pattern, weight) in _SCRIPTS.items():
+        if pattern.fullmatch(unit):
+            return script, weight * letters
+    return "other", float(letters)
 
 
-def _windows(text: str) -> list[str]:
-    """The lines that hold more than variables, in runs of MIN_WINDOW letters or more, at most MAX_WINDOWS of them."""
-    lines = [line for line in text.split("\n") if any(len(word) > 1 for word in line.split())]
-    size = max(MIN_WINDOW, sum(map(len, lines)) / MAX_WINDOWS)
-    windows = []
-    run: list[str] = []
-    letters = 0
-    for line in lines:
-        run.append(line)
-        letters += len(line)
-        if letters >= size:
-            windows.append("\n".join(run))
-            run, letters = [], 0
-    return [*windows, "\n".join(run)] if run else windows
+def _likeliest(words: Sequence[_Word], vectors: NDArray[np.float64], script: str) -> str:
+    """One of LANGUAGES, or why it is none of them."""
+    first: dict[str, int] = {}
+    for i, word in enumerate(words):
+        first.setdefault(word.text, i)
+    counts = Counter(word.text for word in words)
+    totals = np.log2([1 + counts[text] for text in first]) @ vectors[list(first.values())]
+    names = CANDIDATES[script]
+    marks = Counter(language for text in first for language in _function_words().get(text, ()))
+    marks_of_ours = max(marks[language] for language in LANGUAGES)
+    totals = totals - _handicaps(script)
+    for language, count in marks.items():
+        if count > marks_of_ours and language in names:
+            totals[names.index(language)] += MARGIN
+    language = names[int(totals.argmax())]
+    return language if language in LANGUAGES else f"other language: {language}"
 
 
-def _scores(text: str, script: str) -> dict[str, float]:
-    """Candidate -> log-probability of the text up to a constant, rarity and function words included."""
-    known = dict(_detector().rank(text))
-    scores = {language: known[nearest] - handicap for language, nearest, handicap in CANDIDATES[script]}
-    for language, count in _function_words_in(text).items():
-        if language in scores:
-            scores[language] += PER_WORD * count
-    return scores
+@lru_cache
+def _handicaps(script: str) -> NDArray[np.float64]:
+    """The nats that each candidate must be ahead, in a text that has no more of its function words than of ours."""
+    return np.array(
+        [
+            -ENGLISH_FIRST * (name == "en") if name in LANGUAGES else MARGIN + RARITY * (name in RARE)
+            for name in CANDIDATES[script]
+        ]
+    )
 
 
-def _function_words_in(text: str) -> Counter[str]:
-    """Language -> how many different function words of it are in the text."""
-    languages_of = _function_words()
-    return Counter(language for word in set(text.split()) for language in languages_of.get(word, ()))
+def _by_characters(words: Sequence[_Word], script: str) -> str:
+    """One of LANGUAGES, or why it is none of them, for scripts that say it."""
+    if script != "Chinese":
+        return "other language: ko" if script == "Korean" else "other script"
+    text = "".join(word.text for word in words)
+    if len(_KANA_UNIT.findall(text)) > MAX_KANA * len(text):
+        return "other language: ja"
+    if len(CANTONESE.findall(text)) > MAX_CANTONESE * len(text):
+        return "other language: yue"
+    return "zh"
+
+
+def _foreign(
+    words: Sequence[_Word], vectors: NDArray[np.float64] | None, script: str, language: str
+) -> NDArray[np.float64]:
+    """The share of the letters that another language holds: of all, and where those in no step weigh ASIDE."""
+    weights = np.array([(word.weight, word.weight_in_steps) for word in words]).T
+    is_own = np.array([word.script == script for word in words])
+    foreign = weights[:, ~is_own].sum(axis=1)
+    if vectors is not None:
+        ours = [name for name in CANDIDATES[script] if name in LANGUAGES]
+        alone = vectors[:, [CANDIDATES[script].index(name) for name in ours]]
+        around = alone.copy()
+        around[1:] += alone[:-1]
+        around[:-1] += alone[1:]
+        ahead = around - around[:, [ours.index(language)]] > CLEARLY
+        foreign += (weights[:, is_own] @ ahead).max(axis=1)
+    shares: NDArray[np.float64] = foreign / np.maximum(weights.sum(axis=1), 1.0)
+    return shares
+
+
+@lru_cache(maxsize=1 << 16)
+def _scores(word: str, script: str) -> NDArray[np.float64]:
+    """Log-probabilities of a word for each candidate, up to a constant, with PER_WORD where it is a function word."""
+    detector = _detector()
+    prior = dict(zip(detector.nb_classes, detector.nb_pc.tolist(), strict=True))
+    known = dict(detector.rank(f" {word} "))
+    functions = _function_words().get(word, ())
+    if len(set(known.values())) == 1:  # nothing in it is known
+        known = prior
+    return np.array(
+        [
+            known[nearest] - prior[nearest] + PER_WORD * (language in functions)
+            for language in CANDIDATES[script]
+            for nearest in (NEAREST.get(language, language),)
+        ]
+    )
 
 
 @lru_cache(maxsize=1)
@@ -269,5 +320,5 @@ def _detector() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
 
     detector = LanguageIdentifier.from_model_file(MODEL_FILE)
-    detector.set_languages(f"{COMMON} {RARE} {DEVANAGARI} {RARE_DEVANAGARI}".split())
+    detector.set_languages(f"{COMMON} {RARE_LATIN} {DEVANAGARI} {RARE_DEVANAGARI}".split())
     return detector

@@ -1,11 +1,16 @@
-r"""The prose of a response: its words, without what is written in no natural language or is not shown as text.
+r"""The prose of a response: what a reader reads as words, sentence by sentence, and the numbers in each.
 
-Left out are code (fenced and inline), LaTeX formulas and commands, the boxed answer, HTML tags and comments, addresses,
-numbers, punctuation and invisible characters. What only looks like a formula stays: between the two dollar signs of
-"costs $5, so she pays $10 in all" there are words, and a formula is no place to hide them.
+What is written in no natural language is left out: variables, formulas' letters, identifiers, LaTeX commands, labels of
+one to three words in a formula, addresses, punctuation, invisible characters. Nothing else is: code, formulas, boxes,
+comments, tags' attributes and addresses are containers, and four words in a row in one are prose like any other, also
+where each word has a container of its own.
+
+What this does not find: prose inside a container that has no spaces, or operators in their place; letters with spaces
+between them; ciphers.
 """
 
 import re
+from typing import NamedTuple
 
 from madrl.grading.normal_form import Characters, normalized
 
@@ -38,45 +43,116 @@ _INLINE_CODE = re.compile(r"(`+)[^`\n]+\1")
 _CLOSING = {r"\[": r"\]", r"\(": r"\)", "$$": "$$"}
 _BRACE = re.compile(r"[{}]")
 
-_TEXT_IN_FORMULA = re.compile(r"\\(?:text|textrm|mathrm|mbox|operatorname)\s*\{[^{}]*\}")
 _COMMAND = re.compile(r"\\(?:begin|end)\{[^{}\n]{0,40}\}|\\(?:[a-zA-Z]+\*?|.)")
-_TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,200}>")
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
-_FOUR_WORDS = re.compile(r"(?<![^\W\d_])(?:[^\W\d_]{2,}+[ ,]++){3}[^\W\d_]{2}")
+_SMALL_CONTAINER = re.compile(
+    r"\\(?:text|textrm|mathrm|mbox|operatorname)\s*\{[^{}]*\}|</?[a-zA-Z][^<>\n]{0,200}>|(?:https?://|www\.)\S+"
+)
 
-_SENTENCE_END = re.compile(r"[.!?:;](?=\s)|[。!?।॥；：]")
+# Where a container starts and ends, in a text that has neither character.
+_START, _STOP = "\x02", "\x03"
+_CONTAINERS = re.compile(rf"{_START}[^{_STOP}]*{_STOP}(?:\s*+{_START}[^{_STOP}]*{_STOP})*")
+
+# What operators, brackets and line ends divide. Arithmetic divides nothing, nor does a line end before a single word.
+_CLAUSE = re.compile(r"(?:\d[\d\s.,=+\-*/×÷·()%$^]*+|[^\d=+*/()\[\]:\n]|\n(?=\S{1,30}(?:\n|$)))++")
+_LETTER = r"(?:[^\W\d_]|[\u0900-\u0963])"
+_LETTERS_IN_ROW = re.compile(rf"{_LETTER}+")
+_WORD = re.compile(rf"[\u3400-\u9fff]|{_LETTER}{{2,}}+")
+_WORDS_OF_PROSE = 4
+
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。!?।॥]")
+_ORDINAL = re.compile(r"^([^\d\n]{0,12})\d{1,2}(?=\w?[ ]?:)|^([\s*#>(]{0,12})\d{1,2}(?=[.)]\s)", re.MULTILINE)
+_NUMBER = re.compile(r"\d++(?:[.,]\d++)*+")
+_RECKONING = re.compile(r"[=+×÷≈]|\d[ ]?[-−/*·][ ]?\d")
+
+
+class Sentence(NamedTuple):
+    """A sentence, or a line without an end of its own, with the formulas that follow it."""
+
+    words: str
+    """Its words with single spaces between them."""
+    numbers: list[str]
+    """The numbers in it, as they are written. Those that count lines ("2.", "Step 2:") are none."""
+    reckons: bool
+    """Whether it has an equation or an operation in it."""
+
+
+def _unseen(character: str, kind: str) -> str | None:
+    """Marks on Latin letters that have no letter of their own go, such as those that strike a letter out."""
+    return None if kind == "Cf" or "\u0300" <= character <= "\u036f" or character in (_START, _STOP) else character
+
+
+class Prose(NamedTuple):
+    """What a reader reads as words."""
+
+    sentences: list[Sentence]
+    """Those that have words, in their order."""
+    contained: float
+    """The share of the letters that stand in containers, in [0, 1]."""
+
+
+_VISIBLE = Characters(_unseen)
 
 
 def _letter(character: str, kind: str) -> str | None:
-    """Letters, the marks on them, apostrophes and line ends stay, invisible characters go, and everything else becomes
-    a space."""
+    """Letters, the marks on them, apostrophes and line ends stay, and everything else becomes a space."""
     if kind[0] in "LM" or character in "'\n":
         return character
-    if character == "’":
-        return "'"
-    return None if kind == "Cf" else " "
+    return "'" if character == "’" else " "
 
 
 _LETTERS = Characters(_letter)
 
 
-def prose(response: str) -> str:
-    """The response's sentences, one a line, as words with single spaces between them; "" when it has no word.
+def prose(response: str) -> Prose:
+    """The response's prose.
 
     Compatibility forms are folded first (NFKC), so that full-width or mathematical letters are letters. Takes time
     linear in the length, whatever the text is.
     """
-    text = normalized("NFKC", response[:MAX_CHARS])[:MAX_CHARS]
-    text = _without_formulas(text)
-    text = _COMMAND.sub(" ", _TEXT_IN_FORMULA.sub(" ", text))
-    text = _ADDRESS.sub(" ", _TAG.sub(" ", text))
-    text = _SENTENCE_END.sub("\n", text).translate(_LETTERS)
-    lines = (" ".join(line.split()) for line in text.split("\n"))
-    return "\n".join(line for line in lines if line)
+    text = normalized("NFKC", response[:MAX_CHARS])[:MAX_CHARS].translate(_VISIBLE)
+    contained = 0
+
+    def prose_of(containers: re.Match[str]) -> str:
+        nonlocal contained
+        kept = _prose_of(containers)
+        contained += sum(map(len, _LETTERS_IN_ROW.findall(kept)))
+        return kept
+
+    text = _CONTAINERS.sub(prose_of, _marked(text))
+    text = _SENTENCE_END.sub("\n", _ORDINAL.sub(r"\1\2", _COMMAND.sub(" ", text)))
+    found: list[tuple[str, list[str], list[str]]] = []
+    before: tuple[list[str], list[str]] = [], []  # what stands without words before the first ones
+    for line, letters in zip(text.split("\n"), text.translate(_LETTERS).split("\n"), strict=True):
+        words = letters.split()
+        if words:
+            found.append((" ".join(words), *before) if not found else (" ".join(words), [], []))
+        numbers, reckoning = found[-1][1:] if found else before
+        numbers += numbers_in(line)
+        reckoning += _RECKONING.findall(line)
+    total = sum(len(words) - words.count(" ") for words, _, _ in found)
+    made = [Sentence(words, numbers, bool(reckoning)) for words, numbers, reckoning in found]
+    return Prose(made, min(1.0, contained / max(1, total)))
 
 
-def _without_formulas(text: str) -> str:
-    """``text`` without code, comments, formulas and boxes, each replaced by a space.
+def numbers_in(text: str) -> list[str]:
+    """The numbers in a text, as they are written."""
+    return _NUMBER.findall(text)
+
+
+def _prose_of(containers: re.Match[str]) -> str:
+    """The text of containers with nothing but blanks between them, without the letters of clauses that are no prose."""
+    text = containers[0].replace(_START, " ").replace(_STOP, " ")
+    return " " + _CLAUSE.sub(_prose_or_blank, _COMMAND.sub(" ", text)) + " "
+
+
+def _prose_or_blank(clause: re.Match[str]) -> str:
+    if len(_WORD.findall(clause[0])) >= _WORDS_OF_PROSE:
+        return clause[0].replace("_", " ")
+    return _LETTERS_IN_ROW.sub(" ", clause[0])
+
+
+def _marked(text: str) -> str:
+    """``text`` with _START and _STOP around every container: code, comments, formulas, boxes, tags, addresses.
 
     One pass from left to right. What is opened and never closed is only skipped over, except a fenced block (it runs to
     the end) and a box (it ends with its line).
@@ -89,13 +165,12 @@ def _without_formulas(text: str) -> str:
     while match:
         start, end = match.span()
         opened = match.lastgroup
-        formula = False
         stop: int | None = None  # where what opened here ends
         if opened == "dollar":
             closes = dollar is not None and start - dollar <= _MAX_INLINE and not text[start - 1].isspace()
             if closes and not text[end : end + 1].isdigit():
                 assert dollar is not None
-                start, stop, formula = dollar, end, True
+                start, stop = dollar, end
             elif text[end : end + 1].strip():
                 dollar = start
         elif opened == "ticks":
@@ -110,14 +185,17 @@ def _without_formulas(text: str) -> str:
             if found < 0:
                 never_closed.add(closing)
             else:
-                stop, formula = found + len(closing), opened == "display"
+                stop = found + len(closing)
         if stop is not None:
-            kept.append(text[at:start])
-            kept.append(text[start:stop] if formula and _reads_as_prose(text[start:stop]) else " ")
+            kept += [_SMALL_CONTAINER.sub(_in_container, text[at:start]), _START, text[start:stop], _STOP]
             at, end, dollar = stop, stop, None
         match = _OPENING.search(text, end)
-    kept.append(text[at:])
+    kept.append(_SMALL_CONTAINER.sub(_in_container, text[at:]))
     return "".join(kept)
+
+
+def _in_container(found: re.Match[str]) -> str:
+    return f"{_START}{found[0]}{_STOP}"
 
 
 def _end_of_code(text: str, at: int) -> int | None:
@@ -143,8 +221,3 @@ def _end_of_box(text: str, at: int) -> int:
             return brace.end()
     line_end = text.find("\n", at, at + _MAX_BOX)
     return line_end if line_end >= 0 else min(at + _MAX_BOX, len(text))
-
-
-def _reads_as_prose(formula: str) -> bool:
-    """Whether four words stand in a row in it, commands and their text aside."""
-    return bool(_FOUR_WORDS.search(_COMMAND.sub("=", _TEXT_IN_FORMULA.sub("=", formula))))

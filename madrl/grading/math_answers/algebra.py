@@ -31,13 +31,13 @@ MAX_LENGTH = 300
 MAX_DEPTH = 40
 """Of brackets, fractions and exponents in each other."""
 
-MAX_BITS = 40_000
+MAX_BITS = 4_000
 """The size of a number that is calculated with."""
 
 MAX_FACTORIAL = 200
 """A larger number's factorial is not calculated."""
 
-MAX_ROOTS = 16
+MAX_ROOTS = 8
 """The number of roots of which one value may be made."""
 
 MAX_ROOTED = 10**6

@@ -6,12 +6,13 @@ found is this one's. Responses that fence nothing are searched for bare code.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from madrl.grading.programs.source_language import source_language
+from madrl.grading.programs.source_language import Allowance, possible_languages, source_language
+from madrl.tasks import PROGRAMMING_LANGUAGES
 
 LANGUAGE_OF_TAG = {
     **dict.fromkeys(("python", "py", "python3", "py3", "pypy", "pypy3"), "python"),
@@ -75,20 +76,19 @@ def last_program(response: str) -> Program | None:
     none in it either.
     """
     prose, blocks = _split(response)
+    allowance = Allowance()
+    programs = []
     for block in reversed(blocks):
-        program = _program(block)
-        if program.language:
-            return program
-    unfenced = _unfenced(prose)
-    if unfenced:
-        return unfenced
-    return _program(blocks[-1]) if blocks else None
+        programs.append(_program(block, allowance))
+        if programs[-1].language:
+            return programs[-1]
+    return _unfenced(prose, allowance) or (programs[0] if programs else None)
 
 
-def _program(block: _Block) -> Program:
+def _program(block: _Block, allowance: Allowance) -> Program:
     tag = block.tag.lower()
     claimed = LANGUAGE_OF_TAG.get(tag)
-    language = source_language(block.code, claimed, doubtful=tag in FOREIGN_TAGS)
+    language = source_language(block.code, claimed, doubtful=tag in FOREIGN_TAGS, allowance=allowance)
     said = f"tag {block.tag}" if block.tag else "no tag"
     reason = "" if language == claimed and claimed else f"{said}, code is {language or 'none of ours'}"
     return Program(language, block.code, block.tag, reason)
@@ -148,13 +148,18 @@ def _block(opened: re.Match[str], lines: list[str]) -> _Block:
     return _Block(tag[1], "".join(f"{line}\n" for line in lines))
 
 
-def _unfenced(lines: list[str]) -> Program | None:
+def _unfenced(lines: list[str], allowance: Allowance) -> Program | None:
     """The longest stretch of lines that is a program, between what reads as prose."""
-    for start, end in _stretches(lines):
+    possible: Sequence[str] = PROGRAMMING_LANGUAGES
+    for number, (start, end) in enumerate(_stretches(lines)):
         code = "".join(f"{line}\n" for line in lines[start:end])
-        language = source_language(code)
+        language = source_language(code, among=possible, allowance=allowance)
         if language:
             return Program(language, code, "", f"no fence, code is {language}")
+        if number == 0:  # the first stretch holds all others
+            possible = possible_languages(code)
+        if not possible:
+            break
     return None
 
 
@@ -162,17 +167,16 @@ def _stretches(lines: list[str]) -> Iterator[tuple[int, int]]:
     """Where a program may start and end: first where prose turns to code for the first and the last time, then later
     starts and earlier ends, MAX_UNFENCED_TRIES in all.
 
-    A line that looks like code may be prose all the same when it stands alone (``Let x = 5.``) or is only numbers, as
-    in sample input. Several lines never are, nor one that ends as no sentence does: or a part of a program in another
+    A line that looks like code may be prose all the same when it stands alone and ends as a sentence does (``Let x =
+    5.``), or is only numbers, as in sample input. All others belong to the program: or a part of a program in another
     language would pass for one of ours.
     """
     written = [i for i, line in enumerate(lines) if line.strip()]
     code = {i for i in written if not _is_prose(lines[i])}
-    certain = {
-        i
-        for i in code
-        if not _NUMBERS.fullmatch(lines[i]) and (i - 1 in code or i + 1 in code or lines[i].rstrip()[-1] in ";{}")
-    }
+    certain = {i for i in code if not _NUMBERS.fullmatch(lines[i]) and (
+        i - 1 in code or i + 1 in code or lines[i].rstrip()[-1] in ";{}"
+        or (_CODE.search(lines[i]) and lines[i].rstrip()[-1] not in ".:!?,")
+    )}  # fmt: skip
     starts = [i for before, i in pairwise([-1, *written]) if i in code and before not in certain]
     ends = [i + 1 for i, after in pairwise([*written, -1]) if i in code and after not in certain]
     ends.reverse()

@@ -27,6 +27,8 @@ DEADLINE_S = 900.0
 """The time for a response's verdict from the moment that it asks, waiting behind the others of its batch included. It
 is enough to restart a service in the middle of a step without losing a verdict."""
 
+TRIED_EXEC = "tried to start another program"
+
 LIMITS = {"time_limit_s", "memory_limit_mb", "checker"}
 """What a ground truth may say beside its tests, in the service's words; the service has the defaults."""
 
@@ -49,6 +51,9 @@ async def verify_program(rollout: Rollout) -> Verification:
     INCORRECT with the first failure's verdict as reason (``wa tle mle re ce ole``), ``no_program`` when there is none,
     or ``no_language`` when it is in no language of ours, whatever its fence says. UNGRADED when the row's tests
     are at fault (``program_tests``) or the service gave no verdict.
+
+    A program that tried to start another one, which the service refuses, has TRIED_EXEC in its reason, and is unusual,
+    whatever its verdict.
     """
     program = last_program(rollout.response)
     if program is None:
@@ -64,9 +69,14 @@ async def verify_program(rollout: Rollout) -> Verification:
     )
     if graded.verdict is None:
         return Verification(None, answer=program.code, reason=graded.reason)
-    if graded.verdict == "AC":
-        return Verification(1.0, answer=program.code)
-    return Verification(0.0, answer=program.code, reason=graded.verdict.lower())
+    failure = "" if graded.verdict == "AC" else graded.verdict.lower()
+    tried = TRIED_EXEC if graded.tried_exec else ""
+    return Verification(
+        0.0 if failure else 1.0,
+        answer=program.code,
+        reason=", ".join(filter(None, (failure, tried))),
+        unusual=tried,
+    )
 
 
 @lru_cache(maxsize=64)

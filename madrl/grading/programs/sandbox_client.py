@@ -43,6 +43,8 @@ class JudgeResult(NamedTuple):
     """Why it is ungraded, or has a verdict although nothing ran."""
     status: int = httpx.codes.OK
     """The HTTP status behind it."""
+    tried_exec: bool = False
+    """Whether the program tried to start another one, as far as the service can tell."""
 
 
 class _AttemptError(Exception):
@@ -219,7 +221,7 @@ async def _attempt(http: httpx.AsyncClient, replica: Replica, language: str, bod
         message = report.get("message", "") if verdict == "IE" else "an answer of another kind"
         raise _failure(replica, f"internal error: {message}", internal=True)
     replica.worked()
-    return JudgeResult(verdict)
+    return JudgeResult(verdict, tried_exec=report.get("tried_exec") is True)
 
 
 def _failure(replica: Replica, what: str, internal: bool = False) -> _AttemptError:

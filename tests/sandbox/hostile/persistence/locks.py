@@ -6,7 +6,7 @@ import os
 import time
 
 left = []
-for path in (__file__, "/usr/bin/env", "/box", "/dev/null"):
+for path in (__file__, "/usr/bin/python3", "/box", "/dev/null"):
     try:
         fd = os.open(path, os.O_RDONLY)
     except OSError:

@@ -1,6 +1,6 @@
 // verdicts: TLE
 // memory_limit_mb: 512
-// why: forks copies that execute the program anew, without a shell
+// why: forks copies that want to execute the program anew, without a shell, and are refused
 #include <unistd.h>
 
 int main(int, char **argv) {

@@ -15,5 +15,5 @@ for folder in ("/tmp", "/dev/shm"):
     os.rename("real", "away")
     os.symlink("/usr", "real")
 os.chdir("/")
-missing = [path for path in ("/usr/bin/env", "/box", "/dev/null") if not os.path.exists(path)]
+missing = [path for path in ("/usr/bin/python3", "/box", "/dev/null") if not os.path.exists(path)]
 print(left + missing or "contained")
