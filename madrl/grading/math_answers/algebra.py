@@ -131,9 +131,8 @@ def nearly_equal(one: Formula, other: Formula) -> bool:
 
 
 class _Parser:
-    r"""Reads a formula: sums of products, with ``\frac``, ``\sqrt``, powers and functions. A writing that people
-    take in two
-    ways (``1/2x``, ``4 2``) is not read."""
+    r"""Reads a formula: sums of products, with ``\frac``, ``\sqrt``, powers and functions. A writing that people take
+    in two ways (``1/2x``, ``4 2``) is not read."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_LENGTH:
@@ -173,7 +172,9 @@ class _Parser:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise UnreadableError
-        minus = self.take("-") or (self.take("+") and False)
+        minus = self.take("-")
+        if not minus:
+            self.take("+")
         total = self.product()
         total = ("-", total) if minus else total
         while self.peek()[1] in ("+", "-"):
@@ -218,7 +219,7 @@ class _Parser:
             base = ("!", base)
         if self.take("^"):
             base = ("^", base, self.argument())
-            while self.take("!"):
+            if self.peek()[1] == "!":
                 raise UnreadableError
         return base
 

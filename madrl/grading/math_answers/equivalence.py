@@ -60,93 +60,29 @@ def decide(reference: str, answer: str) -> bool | None:
     return False if _is_no_formula(theirs, ours) else None
 
 
-_KNOWN = frozenset(
-    [
-        r"frac",
-        r"sqrt",
-        r"pi",
-        r"infty",
-        r"cup",
-        r"cap",
-        r"setminus",
-        r"in",
-        r"le",
-        r"ge",
-        r"ne",
-        r"pm",
-        r"mp",
-        r"cdot",
-        r"times",
-        r"sin",
-        r"cos",
-        r"tan",
-        r"cot",
-        r"sec",
-        r"csc",
-        r"arcsin",
-        r"arccos",
-        r"arctan",
-        r"sinh",
-        r"cosh",
-        r"tanh",
-        r"log",
-        r"ln",
-        r"exp",
-        r"lfloor",
-        r"rfloor",
-        r"lceil",
-        r"rceil",
-        r"binom",
-        r"sum",
-        r"prod",
-        r"int",
-        r"lim",
-        r"begin",
-        r"end",
-        r"mathbb",
-        r"angle",
-        r"circ",
-        r"overline",
-        r"vec",
-        r"hat",
-        r"alpha",
-        r"beta",
-        r"gamma",
-        r"delta",
-        r"theta",
-        r"lambda",
-        r"mu",
-        r"phi",
-        r"omega",
-        r"rho",
-        r"sigma",
-        r"tau",
-        r"psi",
-        r"emptyset",
-        r"bmod",
-        r"max",
-        r"min",
-        r"gcd",
-        r"lcm",
-        r"det",
-        r"text",
-        r"{",
-        r"}",
-    ]
-)
+_KNOWN_COMMANDS = r"""
+    frac sqrt pi infty cup cap setminus in le ge ne pm mp cdot times sin cos tan cot sec csc arcsin arccos arctan
+    sinh cosh tanh log ln exp lfloor rfloor lceil rceil binom sum prod int lim begin end mathbb angle circ
+    overline vec hat alpha beta gamma delta theta lambda mu phi omega rho sigma tau psi emptyset bmod max min gcd
+    lcm det text { }
+"""
+"""The commands that stand in formulas, without their backslash."""
+
+_KNOWN = frozenset(_KNOWN_COMMANDS.split())
 _COMMAND = re.compile(r"\\([a-zA-Z]+|.)", re.DOTALL)
 _MATRICES = re.compile(r"\\begin\{[bpv]matrix\}.*\\end\{[bpv]matrix\}", re.DOTALL)
 _ODD_SIGNS = re.compile(
     r"[?#&~]|\\frac\{[^{}]*\}\{[^{}]*\} ?-?[0-9]+(?![0-9]* ?\^)(?<! -\d)|\d +\d|"
     r"(?<![a-zA-Z\\])(?:or|if|vs|and)(?![a-zA-Z])"
-    r"|^[^|]*\|[^|]*$"
+    r"|^[^|]*\|[^|]*$|\\text ?\{[^{}]*\\[a-zA-Z]"
 )
+"""What stands in no formula: a sign of no meaning, a number after a fraction or after another, a word that joins, a
+single bar, a formula in a text."""
 
 
 def _is_no_formula(theirs: Expression, ours: Expression) -> bool:
     r"""Whether an answer holds a sign that is in no formula (``\to``, ``\\``, a question mark), or numbers side by
-    side. Of
-    such a text math-verify would take the part that it can read, and two candidates would be one."""
+    side. Of such a text math-verify would take the part that it can read, and two candidates would be one."""
     text = ours.text if r"\text" not in ours.text else ours.written
     text = _MATRICES.sub("", text) if "matrix}" in theirs.text or "matrix}" in text else text
     commands = {command[1] for command in _COMMAND.finditer(text)} - _KNOWN

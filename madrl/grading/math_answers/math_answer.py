@@ -25,9 +25,8 @@ async def verify_math(rollout: Rollout) -> Verification:
     ``worker_stalled``, ``queue_full``, ``no_time``.
 
     In a response in Spanish or French ``1.596`` may be 1596 and ``1,125`` nine eighths, as well as what they are
-    in English:
-    the reference tells which. The two readings of one number are the only two references that one text may be
-    right for.
+    in English: the reference tells which. The two readings of one number are the only two references that one text may
+    be right for.
     """
     answer = comparable_answer(rollout.response, has_reference=bool(rollout.ground_truth.strip()))
     if isinstance(answer, Verification):

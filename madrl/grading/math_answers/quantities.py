@@ -146,9 +146,8 @@ def quantity(text: str, decimal_comma: bool = True) -> Quantity | None:
 
 
 def other_reading(text: str) -> str | None:
-    """``text`` with its one point or comma before three digits read the other way, ``1,596`` for ``1.596``; None
-    when it
-    is no quantity or leaves no choice."""
+    """``text`` with its one point or comma before three digits read the other way, ``1,596`` for ``1.596``;
+    None when it is no quantity or leaves no choice."""
     written = plain(text)
     found = list(_EITHER.finditer(written))
     if len(found) != 1 or plain_quantity(written) is None:
