@@ -4,7 +4,7 @@ import cmath
 import random
 
 import pytest
-import sympy
+import sympy  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
