@@ -42,6 +42,8 @@ RESUMABLE = (
     "trainer.logger",
     "madrl.launch_check",
     "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
+    "madrl.max_idle_s",
+    "trainer.v1.sampler.sampler_kwargs.madrl.max_idle_s",
 )
 """Config keys that may change between the attempts of one run."""
 

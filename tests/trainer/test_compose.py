@@ -32,6 +32,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["madrl.categories=[a,a]"], "declared twice"),
     (["madrl.max_ungraded_rate=3"], "max_ungraded_rate=3"),
     (["madrl.max_ungraded_rate=true"], "max_ungraded_rate=True"),
+    (["madrl.max_idle_s=0"], "max_idle_s=0 is not a number of seconds above 0"),
     (["madrl.categories=abc"], "is not a list"),
     (["madrl.classifier=chocie"], "unknown classifier 'chocie'"),
     (["madrl.naming=klingon"], "unknown naming 'klingon'"),
