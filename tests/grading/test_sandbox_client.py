@@ -284,6 +284,7 @@ async def test_a_replica_that_accepts_and_never_answers_loses_no_verdict_and_is_
 
 async def test_a_busy_replica_that_answers_health_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox_client, "SILENCE_S", 0.05)
+    monkeypatch.setattr(sandbox_client, "PROBE_S", 600.0)
     service: ScriptedService
 
     async def when_asked_three_times(request: dict[str, Any]) -> Reply:
@@ -291,7 +292,7 @@ async def test_a_busy_replica_that_answers_health_is_waited_for(monkeypatch: pyt
             await asyncio.sleep(0.01)
         return verdict()
 
-    async with ScriptedService(when_asked_three_times) as service, asking(service) as client:
+    async with ScriptedService(when_asked_three_times) as service, asking(service, deadline_s=6000) as client:
         assert (await client.judge(REQUEST)).verdict == "AC"
     assert service.requests == [REQUEST]
 

@@ -121,7 +121,7 @@ def test_a_job_has_a_token_of_its_own_which_every_step_gets(tmp_path: Path) -> N
     job.script("ray", f'echo "$RAY_AUTH_MODE $RAY_AUTH_TOKEN" >>{tmp_path}/tokens; exec sleep 1000')
     job.script("python", f'case $2 in *secrets*) exec {sys.executable} "$@" ;; esac; wc -l <{tmp_path}/tokens')
     job.script("recipe", f'echo "$RAY_AUTH_MODE $RAY_AUTH_TOKEN" >>{tmp_path}/tokens')
-    found = []
+    found: list[str] = []
     for _ in range(2):
         done = job.run()
         assert done.returncode == 0, done.stderr
