@@ -215,14 +215,13 @@ def test_a_run_that_has_begun_is_not_graded_again(tmp_path: Path) -> None:
     assert not RunFolder(tmp_path).launch_check.exists()
 
 
-class Worker:
-    """An agent-loop worker, as far as Ray goes."""
-
-    def pid(self) -> int:
-        return os.getpid()
-
-
 def test_a_worker_that_is_killed_ends_a_run_that_would_wait_for_its_responses(tmp_path: Path) -> None:
+    class Worker:
+        """An agent-loop worker, as far as Ray goes."""
+
+        def pid(self) -> int:
+            return os.getpid()
+
     workers: list[Any] = [
         ray.remote(Worker).options(num_cpus=0, name=f"{WORKER_PREFIX}{i}_{uuid.uuid4().hex[:8]}").remote()
         for i in range(2)
