@@ -46,6 +46,8 @@ NOT_DECIDING = (
     "ray_kwargs",
     "madrl.launch_check",
     "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
+    "madrl.max_idle_s",
+    "trainer.v1.sampler.sampler_kwargs.madrl.max_idle_s",
     "trainer.logger",
     "trainer.project_name",
     "trainer.experiment_name",

@@ -16,7 +16,7 @@ LAUNCH_CHECKS = ("stop", "warn")
 NULLABLE = ("naming",)
 """Keys whose value may be null."""
 
-NEWER = ("hints",)
+NEWER = ("hints", "max_idle_s")
 """Keys that the config of an older run, which is read again to evaluate it, does not have."""
 
 
@@ -39,6 +39,8 @@ class Settings:
     """One of LAUNCH_CHECKS: what becomes of a run whose first batch cannot steer (``madrl.launch_check``)."""
     hints: int = 0
     """How many responses of each group are asked for a wanted category that the policy hardly samples."""
+    max_idle_s: float = 21600.0
+    """Seconds that a step may wait without a response coming back."""
 
     @property
     def could_hint(self) -> bool:
@@ -59,6 +61,9 @@ class Settings:
         rate = node["max_ungraded_rate"]
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0.0 <= rate <= 1.0:
             raise MadrlError(f"madrl.max_ungraded_rate={rate!r} is not a number in [0, 1]")
+        idle = node.get("max_idle_s", cls.max_idle_s)
+        if isinstance(idle, bool) or not isinstance(idle, int | float) or not idle > 0.0:
+            raise MadrlError(f"madrl.max_idle_s={idle!r} is not a number of seconds above 0")
         if node["launch_check"] not in LAUNCH_CHECKS:
             raise MadrlError(f"madrl.launch_check={node['launch_check']!r} is not one of {list(LAUNCH_CHECKS)}")
         target = resolve_target(node["target"], categories)
@@ -74,6 +79,7 @@ class Settings:
             reward=reward,
             max_ungraded_rate=float(rate),
             hints=node.get("hints", 0),
+            max_idle_s=float(idle),
         )
 
 

@@ -1,10 +1,11 @@
-"""Using a Ray cluster that runs already: doing work on its GPUs, passing variables to its workers, and training one run
-on it at a time.
+"""Using a Ray cluster that runs already: joining it, doing work on its GPUs, passing variables to its workers, and
+training one run on it at a time. And the token of a Ray that a run starts for itself.
 
 The head of such a cluster often has no GPU, and other jobs may use some of the GPUs.
 """
 
 import os
+import secrets
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -23,6 +24,9 @@ runs on one cluster would share the actor."""
 PATIENCE_S = 15.0
 """How long Ray may take to end the actors of a run that is over."""
 
+AUTH_MODE = "RAY_AUTH_MODE"
+"""The variable that says whether Ray's processes present a token; unset, they do so or not as Ray 2.60 sees fit."""
+
 R = TypeVar("R")
 
 
@@ -31,11 +35,40 @@ def forwarded() -> dict[str, str]:
     return {name: os.environ[name] for name in FORWARDED if name in os.environ} | WORKER_ENVIRONMENT
 
 
+def own_token() -> dict[str, str]:
+    """The environment of a run that starts a Ray of its own: a token of its own, unless RAY_AUTH_MODE is set.
+
+    Without it Ray 2.60 writes ~/.ray/auth_token, which the head of every later cluster of this user then demands, and
+    which nobody presents who joins that cluster by its address.
+    """
+    return {} if AUTH_MODE in os.environ else {AUTH_MODE: "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+
+
+def join(address: str, **options: Any) -> None:
+    """``ray.init`` on the cluster at ``address``, with the token in RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH or
+    ~/.ray/auth_token, if there is one, which child processes present as well from then on.
+
+    Raises MadrlError when it does not let us in.
+    """
+    import ray
+    from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
+
+    # Ray does that by itself only where it looks for a cluster on this machine. One that demands no token takes any.
+    maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
+    try:
+        ray.init(address=address, **options)
+    except (ConnectionError, ray.exceptions.AuthenticationError) as error:
+        raise MadrlError(
+            f"cannot join the Ray cluster at {address} ({' '.join(str(error).split())[:200]}): it has ended, or it "
+            "demands the token that it was started with; set RAY_AUTH_TOKEN_PATH to a file that holds it"
+        ) from error
+
+
 def check_alone(address: str) -> None:
     """Raises MadrlError while another training runs on the Ray cluster at ``address``."""
     import ray
 
-    ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    join(address, log_to_driver=False, logging_level="ERROR")
     try:
         deadline = time.monotonic() + PATIENCE_S
         while True:
@@ -88,7 +121,7 @@ def on_gpu_node(address: str, gpus: int, work: Callable[..., R], *arguments: Any
     import ray
     from ray.exceptions import RayTaskError
 
-    ray.init(address=address, runtime_env={"env_vars": forwarded()})
+    join(address, runtime_env={"env_vars": forwarded()})
     try:
         result: R = ray.get(ray.remote(num_gpus=gpus, max_retries=0)(work).remote(*arguments))
         return result

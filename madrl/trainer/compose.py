@@ -60,6 +60,8 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     """
     OmegaConf.register_new_resolver("sum", lambda *terms: sum(terms), replace=True)
     OmegaConf.register_new_resolver("half", lambda whole: max(1, whole // 2), replace=True)
+    OmegaConf.register_new_resolver("share_of", lambda whole, ranks: max(1, whole // ranks), replace=True)
+    OmegaConf.register_new_resolver("own_ray", _of_own_ray, replace=True)
     OmegaConf.register_new_resolver("hint_tokens", hint_tokens, replace=True)
     OmegaConf.register_new_resolver("calibrates", _calibrates, replace=True)
     OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
@@ -85,6 +87,11 @@ def compose(overrides: Sequence[str]) -> DictConfig:
 def _calibrates(adv_estimator: str, divides_by_deviation: bool, form: str) -> bool:
     """Whether a run's rewards are calibrated unless it says otherwise (``madrl.reward.calibrate``)."""
     return adv_estimator == "grpo" and divides_by_deviation and form == "additive"
+
+
+def _of_own_ray(address: str | None, value: Any) -> Any:
+    """``value`` for a run that starts a Ray of its own, None for one on the cluster at ``address``."""
+    return value if address == "local" else None
 
 
 def _replacing_targets(overrides: Sequence[str]) -> list[str]:
@@ -195,6 +202,7 @@ def check_values(config: DictConfig) -> None:
     if refused is not None:
         raise MadrlError(refused)
     _check_group_filter(config)
+    _check_micro_batches(config)
     if settings.hints:
         _check_hints(config, settings)
     for key in ("custom_reward_function", "reward_model", "sandbox_fusion"):
@@ -229,6 +237,28 @@ def _check_group_filter(config: DictConfig) -> None:
         raise MadrlError(
             f"data.gen_batch_size={size!r} does not divide data.train_batch_size={batch_size}: leave it out"
         )
+
+
+MICRO_BATCHES = ("actor.ppo", "ref.log_prob", "rollout.log_prob")
+
+
+def _check_micro_batches(config: DictConfig) -> None:
+    """That micro-batches of a fixed size divide each rank's share of an optimizer step, without which veRL fails in the
+    middle of the first step; MadrlError otherwise."""
+    actor, trainer = config.actor_rollout_ref.actor, config.trainer
+    if actor.use_dynamic_bsz or config.model_engine != "dp":
+        return
+    ranks = trainer.nnodes * trainer.n_gpus_per_node // actor.ulysses_sequence_parallel_size
+    step = actor.ppo_mini_batch_size * config.actor_rollout_ref.rollout.n
+    for name in MICRO_BATCHES:
+        key = f"actor_rollout_ref.{name}_micro_batch_size_per_gpu"
+        size = OmegaConf.select(config, key)
+        if size is not None and step % (ranks * size):
+            raise MadrlError(
+                f"{key}={size} on {ranks} ranks does not divide the {step} responses of an optimizer step "
+                "(actor_rollout_ref.actor.ppo_mini_batch_size x rollout.n): change one of them, or the number of ranks "
+                "(trainer.nnodes x trainer.n_gpus_per_node)"
+            )
 
 
 def _check_hints(config: DictConfig, settings: Settings) -> None:

@@ -30,7 +30,7 @@ from madrl.process import all_gpus, hydra_value, run_logged
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
 from madrl.settings import Settings
-from madrl.trainer.cluster import check_alone, forwarded
+from madrl.trainer.cluster import check_alone, forwarded, own_token
 from madrl.trainer.compose import compose, files_of
 from madrl.trainer.progress import progress_of
 from madrl.trainer.prompt_lengths import check_prompt_lengths
@@ -42,6 +42,8 @@ RESUMABLE = (
     "trainer.logger",
     "madrl.launch_check",
     "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
+    "madrl.max_idle_s",
+    "trainer.v1.sampler.sampler_kwargs.madrl.max_idle_s",
 )
 """Config keys that may change between the attempts of one run."""
 
@@ -180,14 +182,15 @@ def _run_verl(
     command += [f"hydra.run.dir={hydra_value(f'{run.root}/hydra')}", "hydra.output_subdir=null", *overrides]
     # Loggers and plug-ins live in Ray actors, which on a cluster that runs already do not inherit our environment.
     command += [f"++ray_kwargs.ray_init.runtime_env.env_vars.{k}={hydra_value(v)}" for k, v in variables.items()]
-    with _one_of_its_own(run, config):
-        run_logged(command, run.log, environment, cpu=config.trainer.device == "cpu", on_poll=on_poll)
+    with _one_of_its_own(run, config) as token:
+        run_logged(command, run.log, environment | token, cpu=config.trainer.device == "cpu", on_poll=on_poll)
 
 
 @contextlib.contextmanager
-def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[None]:
+def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[dict[str, str]]:
     """Wait until no other training with a Ray of its own runs on this machine. On a cluster that runs already, raise
-    MadrlError when another training runs on it.
+    MadrlError when another training runs on it. Yields what the run's environment needs beside ours: the token of its
+    own Ray.
 
     veRL sends the weights to the engine through a socket in /tmp that is named by the number of the Ray job. It is
     the first number in every Ray that a run starts for itself, so that two such runs would get each other's weights, or
@@ -197,11 +200,11 @@ def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[None]:
     address = config.ray_kwargs.ray_init.get("address") or os.environ.get("RAY_ADDRESS") or "local"
     if address != "local":
         check_alone(address)
-        yield
+        yield {}
         return
     notice = f"{run.root} waits for its turn: another training runs on this machine with a Ray of its own"
     with all_gpus(notice):
-        yield
+        yield own_token()
 
 
 def versions() -> dict[str, str]:

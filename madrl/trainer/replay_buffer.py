@@ -38,6 +38,7 @@ from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 from madrl.trainer.cluster import check_own_queue
 from madrl.trainer.group_loop import GROUP_TIMING
+from madrl.trainer.step_watch import StepWatch
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +49,8 @@ POLL_INTERVAL_S = 0.05
 class MadReplayBuffer(ReplayBuffer):
     """veRL's replay buffer that also measures each batch and writes down every response's score.
 
-    It stops a run whose responses cannot be graded, and one that cannot be steered at its first step.
+    It stops a run whose responses cannot be graded, one that cannot be steered at its first step, and one that waits
+    for responses which will never come.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -79,14 +81,19 @@ class MadReplayBuffer(ReplayBuffer):
         self._next_look = 0
         self._first_validation: list[dict[str, Any]] = []
         self._launched = False
+        self._watch = StepWatch(self.settings.max_idle_s)
+        self._where = ""
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[KVBatchMeta, dict[str, Any]]:
         """Sample as veRL does, and measure the batch together with the groups that were dropped on the way.
 
         Raises MadrlError when too many responses are ungraded or did not come back (``check_outage``), in training and
         in validation: an outage must neither be trained on nor be reported as a result. Raises MadrlError also when the
-        first training batch of a run shows that it cannot be steered (``madrl.launch_check``).
+        first training batch of a run shows that it cannot be steered (``madrl.launch_check``), and while it waits, when
+        an agent-loop worker is dead or nothing has come back for ``madrl.max_idle_s`` (``StepWatch``).
         """
+        self._where = f"{partition_id} step {global_steps}"
+        self._watch.begin()
         self._n_dropped, self._dropped = 0, []
         self._next_look = batch_size
         batch, metrics = super().sample(global_steps, partition_id, batch_size)
@@ -103,6 +110,12 @@ class MadReplayBuffer(ReplayBuffer):
             self._first_validation += records
         self._check(global_steps, partition_id, records, groups)
         return batch, metrics
+
+    def _wait_for_next_poll(self, partition_id: str, last_debug_time: float) -> float:
+        by_status = (self.pending_keys, self.running_keys, self.finished_keys, self.failure_keys)
+        came = len(self.partitions[partition_id])
+        self._watch.look(self._where, (came, *(len(keys[partition_id]) for keys in by_status)))
+        return float(super()._wait_for_next_poll(partition_id, last_debug_time))
 
     def _mean_shares(self, step: int) -> dict[str, float]:
         """The shares by which the next step's category is chosen, in a run with hints."""

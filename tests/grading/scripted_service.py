@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -44,6 +45,7 @@ class ScriptedService:
     def __init__(self, handler: Handler) -> None:
         self.handler = handler
         self.health = Reply(404)
+        self.health_requests = 0
         self.requests: list[dict[str, Any]] = []
         self.in_flight = self.most_in_flight = 0
         self.port = 0
@@ -85,6 +87,7 @@ class ScriptedService:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 if head.startswith("GET /health HTTP/1.1\r\n"):
+                    self.health_requests += 1
                     writer.write(self.health.wire())
                     await writer.drain()
                     continue
@@ -107,3 +110,37 @@ class ScriptedService:
         finally:
             del self.connections[writer]
             writer.transport.abort()
+
+
+class Hole:
+    """Accepts connections and never says anything, as a machine that has stopped does; ``heads`` are the first lines
+    of what it was sent."""
+
+    def __init__(self) -> None:
+        self.heads: list[str] = []
+        self._server: asyncio.Server | None = None
+        self._connections: list[asyncio.StreamWriter] = []
+
+    @property
+    def url(self) -> str:
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._swallow, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        for connection in self._connections:
+            connection.transport.abort()
+
+    async def _swallow(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections.append(writer)
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                self.heads.append(head.split("\r\n")[0])
+                if "content-length: " in head.lower():
+                    await reader.readexactly(int(head.lower().split("content-length: ")[1].split("\r\n")[0]))

@@ -24,6 +24,15 @@ async def test_the_replica_to_avoid_is_chosen_only_when_there_is_no_other() -> N
     assert await picks([idle, busy], avoid=idle) == {"idle": 60}
 
 
+async def test_one_that_has_failed_gets_one_request_at_a_time_while_another_works() -> None:
+    sick, well = Replica("sick", in_flight=1, failures=1), Replica("well", in_flight=50)
+    assert await picks([sick, well]) == {"well": 60}
+    well.failures = 1
+    assert await picks([sick, well]) == {"sick": 60}
+    sick.in_flight, well.failures = 0, 0
+    assert await picks([sick, well]) == {"sick": 60}
+
+
 async def test_when_all_are_left_alone_it_waits_for_the_first_to_return() -> None:
     soon, late = Replica("soon"), Replica("late")
     soon.leave_alone(0.2)

@@ -1,14 +1,18 @@
 import asyncio
 import json
+import os
 import random
+import socket
 import time
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_service import Handler, Reply, ScriptedService, verdict
+from scripted_service import Handler, Hole, Reply, ScriptedService, verdict
 
 from madrl.errors import MadrlError
+from madrl.grading.programs import sandbox_client
 from madrl.grading.programs.sandbox_client import MAX_INTERNAL_ERRORS, SandboxClient
 
 REQUEST = {"language": "python", "code": "print(1)", "tests": [{"input": "", "output": "1"}]}
@@ -212,7 +216,11 @@ async def out_of_time(handler: Handler, last_trouble: str, alive: bool) -> None:
 
 @pytest.mark.parametrize(
     ("handler", "last_trouble"),
-    [(hang, "no answer"), (script(Reply(429)), "HTTP 429"), (script(Reply(504, b"queue full")), "HTTP 504 queue full")],
+    [
+        (hang, "ReadTimeout"),
+        (script(Reply(429)), "HTTP 429"),
+        (script(Reply(504, b"queue full")), "HTTP 504 queue full"),
+    ],
     ids=["hang", "429", "504"],
 )
 async def test_when_the_deadline_passes_it_is_ungraded_and_names_the_last_trouble(
@@ -225,11 +233,108 @@ async def test_when_nobody_is_there_it_is_ungraded_at_the_deadline() -> None:
     await out_of_time(hang, "ConnectError", alive=False)
 
 
-async def test_waiting_for_ones_turn_counts_towards_the_deadline() -> None:
+async def test_those_that_wait_for_their_turn_give_up_when_no_verdict_comes_at_all() -> None:
     async with ScriptedService(hang) as service, asking(service, max_concurrency=1, deadline_s=0.5) as client:
         results = await asyncio.gather(*(client.judge(REQUEST) for _ in range(5)))
     assert [result.verdict for result in results] == [None] * 5
     assert any("waiting for its turn, 1 at a time" in result.reason for result in results)
+
+
+async def test_a_service_that_is_slower_than_a_batch_s_deadline_judges_all_of_it() -> None:
+    """Eight requests, one at a time, a fourth of a deadline each. On a busy machine one may miss it: then a longer one
+    is tried."""
+    ungraded = 0
+    for deadline_s in (1.0, 10.0, 100.0):
+
+        async def slow(request: dict[str, Any], takes_s: float = deadline_s / 4) -> Reply:
+            await asyncio.sleep(takes_s)
+            return verdict()
+
+        async with (
+            ScriptedService(slow) as service,
+            asking(service, max_concurrency=1, deadline_s=deadline_s, request_timeout_s=deadline_s) as client,
+        ):
+            results = await asyncio.gather(*(client.judge(REQUEST) for _ in range(8)))
+        ungraded = [result.verdict for result in results].count(None)
+        if not ungraded:
+            assert {result.verdict for result in results} == {"AC"}
+            return
+    pytest.fail(f"{ungraded} of 8 are ungraded")
+
+
+async def test_a_replica_that_accepts_and_never_answers_loses_no_verdict_and_is_not_used_again() -> None:
+    """Two batches. On a busy machine the other replica may seem silent too: then a longer deadline is tried."""
+    verdicts: set[str | None] = set()
+    sent: list[int] = []
+    for deadline_s in (6.0, 60.0, 600.0):
+        verdicts, sent = set(), []
+        async with (
+            Hole() as hole,
+            ScriptedService(echo) as alive,
+            SandboxClient([hole.url, alive.url], deadline_s=deadline_s) as client,
+        ):
+            for _ in range(2):
+                results = await asyncio.gather(*(client.judge({**REQUEST, "code": "AC"}) for _ in range(128)))
+                verdicts |= {result.verdict for result in results}
+                sent.append(sum(head.startswith("POST") for head in hole.heads))
+        if verdicts == {"AC"} and sent[0] == sent[1] > 0:
+            return
+    pytest.fail(f"verdicts {verdicts}, programs sent to the silent replica {sent}")
+
+
+async def test_a_busy_replica_that_answers_health_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox_client, "SILENCE_S", 0.05)
+    monkeypatch.setattr(sandbox_client, "PROBE_S", 600.0)
+    service: ScriptedService
+
+    async def when_asked_three_times(request: dict[str, Any]) -> Reply:
+        while service.health_requests < 3:
+            await asyncio.sleep(0.01)
+        return verdict()
+
+    async with ScriptedService(when_asked_three_times) as service, asking(service, deadline_s=6000) as client:
+        assert (await client.judge(REQUEST)).verdict == "AC"
+    assert service.requests == [REQUEST]
+
+
+async def test_a_request_that_its_deadline_ends_is_a_failure_of_the_replica_that_had_it() -> None:
+    async with ScriptedService(hang) as service, asking(service, deadline_s=0.5, request_timeout_s=600) as client:
+        result = await client.judge(REQUEST)
+        assert (result.verdict, result.reason) == (None, "no sandbox verdict within 0.5 s: no answer")
+        (replica,) = client._replicas
+        assert (replica.failures, replica.in_flight) == (1, 0)
+
+
+async def test_a_request_that_its_caller_ends_is_nobody_s_failure() -> None:
+    async with ScriptedService(hang) as service, asking(service) as client:
+        asked = asyncio.create_task(client.judge(REQUEST))
+        while not service.requests:
+            await asyncio.sleep(0.01)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        assert client._replicas[0].failures == 0
+
+
+async def test_a_machine_that_has_vanished_from_the_network_is_noticed_by_tcp_itself() -> None:
+    async with ScriptedService(hang) as service, asking(service) as client:
+        asked = asyncio.create_task(client.judge(REQUEST))
+        while not service.requests:
+            await asyncio.sleep(0.01)
+        found = [options for options in map(tcp_options, Path("/proc/self/fd").iterdir()) if options[0] == service.port]
+        asked.cancel()
+    assert found == [(service.port, 1, 30, 10, 3, 60_000)]
+
+
+def tcp_options(descriptor: Path) -> tuple[int, ...]:
+    """The port at the other end of one of this process's sockets, and its options; (0,) for any other file."""
+    try:
+        with socket.socket(fileno=os.dup(int(descriptor.name))) as end:
+            names = ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT", "TCP_USER_TIMEOUT")
+            options = [end.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in names]
+            return (end.getpeername()[1], end.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE), *options)
+    except OSError:
+        return (0,)
 
 
 async def test_an_attempt_that_hangs_is_given_up_for_another_replica() -> None:

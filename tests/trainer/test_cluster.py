@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
 
+from madrl import process
 from madrl.errors import MadrlError
 from madrl.process import COMMON_ENVIRONMENT
 from madrl.run_folder import RunFolder
@@ -24,16 +26,22 @@ sys.stdin.read()
 """
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    environment = os.environ | {"RAY_AUTH_MODE": "disabled"}  # ours alone, and it ends with the test
-    environment |= {name: value for name, value in COMMON_ENVIRONMENT.items() if name.startswith("RAY_")}
+@contextmanager
+def cluster_of(**variables: str) -> Iterator[str]:
+    """The address of a cluster that ends with the context."""
+    variables |= {name: value for name, value in COMMON_ENVIRONMENT.items() if name.startswith("RAY_")}
     command = [sys.executable, "-c", CLUSTER]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | variables, text=True
     ) as cluster:
         assert cluster.stdout
         yield cluster.stdout.readline().strip()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with cluster_of(RAY_AUTH_MODE="disabled") as found:
+        yield found
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +76,53 @@ def test_vllm_reports_nothing_from_the_workers_of_a_cluster_either(address: str)
 def test_what_the_work_raises_is_raised_here(address: str) -> None:
     with pytest.raises(MadrlError, match=r"^no checkpoint$"):
         on_gpu_node(address, 1, refuse, "no checkpoint")
+
+
+JOIN = """
+import sys
+from madrl.errors import MadrlError
+from madrl.trainer.cluster import check_alone
+try:
+    check_alone(sys.argv[1])
+    print("joined")
+except MadrlError as error:
+    print(error)
+"""
+
+
+def test_a_cluster_that_demands_a_token_is_joined_with_it_and_with_no_other(tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path)}  # no token there
+
+    def said(address: str, **variables: str) -> str:
+        command = [sys.executable, "-c", JOIN, address]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+        return subprocess.run(
+            command, env=kept | home | variables, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+
+    with cluster_of(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN="a" * 64, **home) as address:
+        assert said(address, RAY_AUTH_TOKEN="a" * 64) == "joined\n"
+        refused = f"cannot join the Ray cluster at {address}"
+        assert said(address, RAY_AUTH_TOKEN="b" * 64).startswith(refused)
+        assert "set RAY_AUTH_TOKEN_PATH to a file that holds it" in said(address)
+    with cluster_of(RAY_AUTH_MODE="disabled", **home) as address:
+        assert said(address, RAY_AUTH_TOKEN="b" * 64) == "joined\n", "a token that an earlier Ray has left is no harm"
+
+
+def test_a_ray_of_a_run_s_own_leaves_no_token_for_later_clusters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(cluster.AUTH_MODE, raising=False)
+    run, config = RunFolder(tmp_path), OmegaConf.create({"ray_kwargs": {"ray_init": {"address": "local"}}})
+    monkeypatch.setattr(process, "OWN_RAY_LOCK", tmp_path / "turn")
+    with _one_of_its_own(run, config) as variables, cluster_of(HOME=str(tmp_path / "home"), **variables) as address:
+        assert address
+    assert not (tmp_path / "home" / ".ray").exists()
+    with _one_of_its_own(run, config) as others:
+        assert others != variables
+    monkeypatch.setenv(cluster.AUTH_MODE, "disabled")
+    with _one_of_its_own(run, config) as nothing:
+        assert nothing == {}
 
 
 QUEUE = """

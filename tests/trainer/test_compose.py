@@ -32,6 +32,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["madrl.categories=[a,a]"], "declared twice"),
     (["madrl.max_ungraded_rate=3"], "max_ungraded_rate=3"),
     (["madrl.max_ungraded_rate=true"], "max_ungraded_rate=True"),
+    (["madrl.max_idle_s=0"], "max_idle_s=0 is not a number of seconds above 0"),
     (["madrl.categories=abc"], "is not a list"),
     (["madrl.classifier=chocie"], "unknown classifier 'chocie'"),
     (["madrl.naming=klingon"], "unknown naming 'klingon'"),
@@ -84,6 +85,50 @@ def test_the_small_profile_updates_group_by_group_with_two_threads() -> None:
     assert rollout.n == config.size.small.group_size
     assert config.trainer.device == "cpu"
     assert config.ray_kwargs.ray_init.runtime_env.env_vars.OMP_NUM_THREADS == "2"
+
+
+RANKS = {
+    "one": [],
+    "two of one machine": ["trainer.n_gpus_per_node=2"],
+    "two of two machines": ["trainer.nnodes=2"],
+    "two with two updates a step": ["trainer.nnodes=2", "actor_rollout_ref.actor.ppo_mini_batch_size=4"],
+}
+
+
+@pytest.mark.parametrize("ranks", RANKS.values(), ids=RANKS)
+@pytest.mark.parametrize("profile", ["tiny", "small"])
+def test_the_micro_batches_of_a_cpu_profile_divide_each_rank_s_share(profile: str, ranks: list[str]) -> None:
+    batch = ["data.train_batch_size=8", "actor_rollout_ref.rollout.n=6"]
+    config = compose([f"profile={profile}", *TINY[:1], *TINY[2:], *batch, *ranks])
+    node, trainer = config.actor_rollout_ref, config.trainer
+    share, rest = divmod(node.actor.ppo_mini_batch_size * 6, trainer.nnodes * trainer.n_gpus_per_node)
+    assert rest == 0
+    sizes = {
+        node.actor.ppo_micro_batch_size_per_gpu,
+        node.ref.log_prob_micro_batch_size_per_gpu,
+        node.rollout.log_prob_micro_batch_size_per_gpu,
+    }
+    assert sizes == {share if profile == "tiny" else 6}
+
+
+@pytest.mark.parametrize("key", ["actor.ppo", "ref.log_prob", "rollout.log_prob"])
+def test_a_micro_batch_that_does_not_divide_a_rank_s_share_is_refused(key: str) -> None:
+    batch = ["data.train_batch_size=8", "actor_rollout_ref.rollout.n=6", "trainer.n_gpus_per_node=2"]
+    name = f"actor_rollout_ref.{key}_micro_batch_size_per_gpu"
+    with pytest.raises(MadrlError, match=f"{name}=48 on 2 ranks does not divide the 48 responses"):
+        compose([*TINY, *batch, f"{name}=48"])
+
+
+@pytest.mark.parametrize("profile", ["tiny", "small"])
+def test_a_cpu_profile_names_no_resources_of_a_cluster_that_runs_already(profile: str) -> None:
+    """Ray refuses them there."""
+    resources = ("num_cpus", "num_gpus", "object_store_memory")
+    mine = [f"profile={profile}", *TINY[:1], *TINY[2:]]
+    own = compose([*mine, "trainer.n_gpus_per_node=2"]).ray_kwargs.ray_init
+    assert (own.address, own.num_cpus, own.num_gpus) == ("local", 16, 2)
+    assert own.object_store_memory >= 500_000_000
+    theirs = compose([*mine, "++ray_kwargs.ray_init.address=head:6379"]).ray_kwargs.ray_init
+    assert [theirs[name] for name in resources] == [None] * 3
 
 
 def test_chunked_prefill_is_refused_on_a_cpu_because_it_kills_the_engine() -> None:

@@ -1,8 +1,11 @@
 """What veRL's replay buffer drops and has generated anew, on the real queue, with the groups scripted: DAPO's filter,
-groups that failed as a whole, and what stops a run that would generate for ever."""
+groups that failed as a whole, and what stops a run that would generate or wait for ever."""
 
 import json
 import os
+import signal
+import threading
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +25,7 @@ from madrl.process import COMMON_ENVIRONMENT
 from madrl.run_folder import RunFolder
 from madrl.trainer.compose import compose
 from madrl.trainer.replay_buffer import MadReplayBuffer
+from madrl.trainer.step_watch import WORKER_PREFIX
 
 pytestmark = pytest.mark.verl
 
@@ -209,3 +213,36 @@ def test_a_run_that_goes_on_all_the_same_leaves_the_line_before_the_other_notes(
 def test_a_run_that_has_begun_is_not_graded_again(tmp_path: Path) -> None:
     sampled(buffer_of(tmp_path, Script([EQUAL, EQUAL])), step=2)
     assert not RunFolder(tmp_path).launch_check.exists()
+
+
+def test_a_worker_that_is_killed_ends_a_run_that_would_wait_for_its_responses(tmp_path: Path) -> None:
+    class Worker:
+        """An agent-loop worker, as far as Ray goes."""
+
+        def pid(self) -> int:
+            return os.getpid()
+
+    workers: list[Any] = [
+        ray.remote(Worker).options(num_cpus=0, name=f"{WORKER_PREFIX}{i}_{uuid.uuid4().hex[:8]}").remote()
+        for i in range(2)
+    ]
+    pids = ray.get([worker.pid.remote() for worker in workers])
+    buffer = buffer_of(tmp_path, Script([MIXED, MIXED]))
+
+    def kill_one_when_both_are_known() -> None:
+        while len(buffer._watch._workers) < 2:
+            time.sleep(0.01)
+        os.kill(pids[1], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one_when_both_are_known, daemon=True)
+    killer.start()
+    with pytest.raises(MadrlError, match=r"train step 2: 1 of 2 agent-loop workers died \(agent_loop_worker_1_\w+\)"):
+        buffer.sample(2, "train", PROMPTS + 1)
+    killer.join()
+    ray.kill(workers[0])
+
+
+def test_a_step_in_which_nothing_comes_back_ends_at_the_limit(tmp_path: Path) -> None:
+    buffer = buffer_of(tmp_path, Script([MIXED, MIXED]), "madrl.max_idle_s=0.5")
+    with pytest.raises(MadrlError, match=r"train step 2: no response has come back for 0.5 s"):
+        buffer.sample(2, "train", PROMPTS + 1)

@@ -12,7 +12,13 @@ from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
-from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput, AgentLoopWorker
+from verl.experimental.agent_loop.agent_loop import (
+    AgentLoopBase,
+    AgentLoopManager,
+    AgentLoopMetrics,
+    AgentLoopOutput,
+    AgentLoopWorker,
+)
 from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
 from verl.experimental.reward_loop.reward_loop import RewardLoopWorker
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
@@ -60,6 +66,11 @@ SIGNATURES: list[tuple[str, Callable[..., Any], list[str]]] = [
     ("reward_manager.__init__", RewardManagerBase.__init__, ["self", "config", "tokenizer", "compute_score"]),
     ("group_loop._ask_reward_worker", RewardLoopWorker.compute_score, ["self", "data"]),
     ("sampler.sample", ReplayBuffer.sample, ["self", "global_steps", "partition_id", "batch_size"]),
+    (
+        "replay_buffer._wait_for_next_poll",
+        ReplayBuffer._wait_for_next_poll,
+        ["self", "partition_id", "last_debug_time"],
+    ),
 ]
 
 
@@ -98,6 +109,8 @@ SOURCES: list[tuple[str, Any, str]] = [
     ("validation takes no mean of text", process_validation_metrics, "isinstance(var_vals[0], str)"),
     ("a failed session is logged with what it raised", WORKER._run_prompt, "exc_info=(type(error), error,"),
     ("a custom sampler is used", PPOTrainer._build_replay_buffer, "custom_sampler.path"),
+    ("the sampler polls, and waits between two looks", ReplayBuffer.sample, "self._wait_for_next_poll(partition_id"),
+    ("workers have names", AgentLoopManager._init_agent_loop_workers, 'name=f"agent_loop_worker_{i}"'),
     ("the sampler gets its options", PPOTrainer._build_replay_buffer, "sampler_kwargs=sampler_config.sampler_kwargs"),
     ("the sampler's metrics become training metrics", PPOTrainer._step_once, "metrics.update(off_policy_metrics)"),
     ("validation dumps carry reward_extra_info", PPOTrainer._validate, '"reward_extra_info"'),

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 URLS_VARIABLE = "MADRL_SANDBOX_URLS"
 DEFAULT_URL = "http://127.0.0.1:8080"
 DEADLINE_S = 900.0
-"""The time for a response's verdict from the moment that it asks, waiting behind the others of its batch included. It
-is enough to restart a service in the middle of a step without losing a verdict."""
+"""The time for a response's verdict from the moment that it gets its turn, so that a slow service loses none of
+a batch. It is enough to restart a service in the middle of a step without losing a verdict."""
 
 TRIED_EXEC = "tried to start another program"
 

@@ -62,11 +62,13 @@ class Replica:
 
 async def next_replica(replicas: Sequence[Replica], avoid: Replica | None) -> Replica:
     """The replica with the fewest of our requests in flight, at random among equals, of those not left alone; ``avoid``
-    only when there is no other. Waits while all are left alone."""
+    only when there is no other. One that has failed and given no verdict since then has one request at a time, unless
+    that is so of all. Waits while all are left alone."""
     while True:
         now = time.monotonic()
         ready = [r for r in replicas if r.aside_until <= now]
         if ready:
+            ready = [r for r in ready if not (r.failures and r.in_flight)] or ready
             ready = [r for r in ready if r is not avoid] or ready
             fewest = min(r.in_flight for r in ready)
             return random.choice([r for r in ready if r.in_flight == fewest])

@@ -7,10 +7,13 @@ goes wrong on the way never becomes a verdict: when nothing helps, the result sa
 import asyncio
 import itertools
 import json
+import math
 import random
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import socket
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -32,6 +35,17 @@ MAX_RETRY_AFTER_S = 60.0
 CONNECT_TIMEOUT_S = 5.0
 KEEPALIVE_S = 3.0
 """Below the 5 s after which uvicorn closes an idle connection, or a request could meet the closing."""
+
+SILENCE_S, PROBE_S = 60.0, 15.0
+"""A replica that has not answered a request for SILENCE is asked for /health, again and again, for PROBE each time."""
+
+TCP_OPTIONS = {
+    "TCP_KEEPIDLE": 30,  # s without a byte before the first probe
+    "TCP_KEEPINTVL": 10,  # s between probes
+    "TCP_KEEPCNT": 3,
+    "TCP_USER_TIMEOUT": 60_000,  # ms that what was sent may lack its acknowledgement
+}
+"""How a machine that has vanished is told from one that is busy, where the system has these: within a minute."""
 
 
 class JudgeResult(NamedTuple):
@@ -65,6 +79,19 @@ class _Course:
     """What a request has been through, for the reason when its deadline passes."""
 
     trouble: str
+    deadline: asyncio.Timeout | None = None
+    """The limit of its turn, once it has one."""
+
+    def is_late(self) -> bool:
+        """Whether its deadline has passed."""
+        return self.deadline is not None and self.deadline.expired()
+
+
+class _Patience(NamedTuple):
+    """How long a replica may be silent before it is asked whether it is there, and how long it may take to say so."""
+
+    silence_s: float
+    probe_s: float
 
 
 class SandboxClient:
@@ -72,12 +99,14 @@ class SandboxClient:
 
     A request goes to the replica with the fewest of our own requests in flight. One that loses connections or answers
     5xx or IE is left alone for a short, growing time; one that answers 429 for as long as it asks; one that has no
-    toolchain for a language (501) is asked for the others only.
+    toolchain for a language (501) is asked for the others only. One that has failed gets one request at a time, after
+    it has answered /health, until it gives a verdict again, as long as another replica works.
 
-    ``max_concurrency`` bounds the requests taken up at a time, over all replicas. ``deadline_s`` bounds each ``judge``
-    from call to return, waiting for its turn included. ``request_timeout_s`` bounds one attempt and defaults to the
-    deadline, since a busy service may rightly take that long; give less where a machine can vanish from the network
-    without closing its connections.
+    ``max_concurrency`` bounds the requests taken up at a time, over all replicas. ``deadline_s`` bounds each from the
+    moment that it gets its turn, so that any number of them may wait behind a slow service; those that wait give up
+    when no verdict at all has come for as long. ``request_timeout_s`` bounds one attempt and defaults to two thirds of
+    the deadline. An attempt ends much earlier at a replica that accepts requests and is not there: every SILENCE_S, or
+    a fourth of ``request_timeout_s`` if that is less, its /health is asked for, which a busy service answers.
 
     Works in one event loop at a time, and opens new connections in a new loop: ``aclose`` in each one that ends.
     Ignores proxies in the environment. Raises MadrlError when ``urls`` is empty or holds no http(s)://host.
@@ -101,11 +130,14 @@ class SandboxClient:
                 raise MadrlError(f"sandbox URL {url!r} is no web address: write it as http://host:port")
         self.max_concurrency = max_concurrency
         self.deadline_s = deadline_s
-        self.request_timeout_s = deadline_s if request_timeout_s is None else request_timeout_s
+        self.request_timeout_s = deadline_s * 2 / 3 if request_timeout_s is None else request_timeout_s
+        self.patience = _Patience(*(min(at_most_s, self.request_timeout_s / 4) for at_most_s in (SILENCE_S, PROBE_S)))
         self._replicas = [Replica(url.rstrip("/")) for url in urls]
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: httpx.AsyncClient | None = None
         self._turns = asyncio.Semaphore(max_concurrency)
+        self._judged_at = -math.inf
+        """The moment of the latest verdict, on the monotonic clock."""
 
     @property
     def urls(self) -> list[str]:
@@ -137,9 +169,11 @@ class SandboxClient:
         http = self._connections()
         course = _Course(f"waiting for its turn, {self.max_concurrency} at a time")
         try:
-            async with asyncio.timeout(self.deadline_s), self._turns:
+            async with self._turn(), asyncio.timeout(self.deadline_s) as course.deadline:
                 course.trouble = "no answer"
                 result = await self._settle(http, request, course)
+                if result.verdict is not None:
+                    self._judged_at = time.monotonic()
                 if result.status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
                     alone = await self._settle(http, {**request, "tests": [{"input": "", "output": ""}]}, course)
                     if alone.status == result.status:
@@ -148,6 +182,23 @@ class SandboxClient:
         except TimeoutError:
             return JudgeResult(None, f"no sandbox verdict within {self.deadline_s:g} s: {course.trouble}")
 
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """One of the turns. Raises TimeoutError when there has been no verdict at all during a deadline of waiting."""
+        turns, since = self._turns, time.monotonic()
+        while True:
+            silent_s = time.monotonic() - max(since, self._judged_at)
+            if silent_s >= self.deadline_s:
+                raise TimeoutError
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.deadline_s - silent_s):
+                    await turns.acquire()
+                break
+        try:
+            yield
+        finally:
+            turns.release()
+
     def _connections(self) -> httpx.AsyncClient:
         """This loop's connection pool. A former loop's is dropped: only its own loop could have closed it."""
         loop = asyncio.get_running_loop()
@@ -155,9 +206,17 @@ class SandboxClient:
             self._loop, self._http, self._turns = loop, None, asyncio.Semaphore(self.max_concurrency)
         if self._http is None:
             n = self.max_concurrency
+            # Each request may ask for /health while it waits.
+            limits = httpx.Limits(max_connections=2 * n, max_keepalive_connections=n, keepalive_expiry=KEEPALIVE_S)
+            options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+            options += [
+                (socket.IPPROTO_TCP, getattr(socket, name), value)
+                for name, value in TCP_OPTIONS.items()
+                if hasattr(socket, name)
+            ]
             self._http = httpx.AsyncClient(
                 timeout=httpx.Timeout(self.request_timeout_s, connect=min(CONNECT_TIMEOUT_S, self.request_timeout_s)),
-                limits=httpx.Limits(max_connections=n, max_keepalive_connections=n, keepalive_expiry=KEEPALIVE_S),
+                transport=httpx.AsyncHTTPTransport(limits=limits, trust_env=False, socket_options=options),
                 trust_env=False,
             )
         return self._http
@@ -173,7 +232,7 @@ class SandboxClient:
                 return JudgeResult(None, self._no_replica_has(language), httpx.codes.NOT_IMPLEMENTED)
             replica = await next_replica(able, avoid=replica)
             try:
-                return await _attempt(http, replica, language, body)
+                return await _attempt(http, replica, language, body, self.patience, course)
             except _NotServedError:
                 continue
             except _AttemptError as trouble:
@@ -189,14 +248,20 @@ class SandboxClient:
         return f"no sandbox serves {language} ({said}): install it and start that sandbox again, or add one that has it"
 
 
-async def _attempt(http: httpx.AsyncClient, replica: Replica, language: str, body: bytes) -> JudgeResult:
+async def _attempt(
+    http: httpx.AsyncClient, replica: Replica, language: str, body: bytes, patience: _Patience, course: _Course
+) -> JudgeResult:
     """Send the request once. Raises _AttemptError when it is worth repeating and _NotServedError when it is worth
     sending to another, after telling the replica's record."""
     replica.in_flight += 1
     try:
-        response = await http.post(f"{replica.url}/judge", content=body, headers={"Content-Type": "application/json"})
+        response = await _answer(http, replica, body, patience)
     except httpx.RequestError as error:
         raise _failure(replica, f"{type(error).__name__} {error}".rstrip()) from error
+    except asyncio.CancelledError:
+        if course.is_late():
+            replica.failed(f"sandbox {replica.url}: no answer to a request whose deadline has passed")
+        raise
     finally:
         replica.in_flight -= 1
     status = response.status_code
@@ -222,6 +287,25 @@ async def _attempt(http: httpx.AsyncClient, replica: Replica, language: str, bod
         raise _failure(replica, f"internal error: {message}", internal=True)
     replica.worked()
     return JudgeResult(verdict, tried_exec=report.get("tried_exec") is True)
+
+
+async def _answer(http: httpx.AsyncClient, replica: Replica, body: bytes, patience: _Patience) -> httpx.Response:
+    """The replica's answer to the request. Raises httpx.RequestError when none comes, and when it does not answer
+    /health either, which it is asked for whenever there is reason to doubt that it is there."""
+
+    async def is_there() -> None:
+        await http.get(f"{replica.url}/health", timeout=patience.probe_s)
+
+    if replica.failures:
+        await is_there()
+    headers = {"Content-Type": "application/json"}
+    sending = asyncio.create_task(http.post(f"{replica.url}/judge", content=body, headers=headers))
+    try:
+        while not (await asyncio.wait({sending}, timeout=patience.silence_s))[0]:
+            await is_there()
+        return sending.result()
+    finally:
+        sending.cancel()
 
 
 def _failure(replica: Replica, what: str, internal: bool = False) -> _AttemptError:
