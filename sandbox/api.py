@@ -1,9 +1,9 @@
 """The requests and answers of the service over HTTP: the native route ``/judge`` and SandboxFusion's ``/run_code``."""
 
 import os
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sandbox.jobs import CompileStatus, JudgeVerdict, TestReport
 
@@ -13,11 +13,19 @@ class _Request(BaseModel):
 
 
 class Checker(_Request):
-    """How an output is compared with the expected one (checkers.py)."""
+    """How an output is judged: compared with the expected one (checkers.py), or by a program (checker_program.py)."""
 
-    mode: Literal["tokens", "exact", "lines"] = "tokens"
+    mode: Literal["tokens", "exact", "lines", "program"] = "tokens"
     abs_tol: float = Field(1e-6, ge=0, le=1)
     rel_tol: float = Field(1e-6, ge=0, le=1)
+    language: str = Field("", description="of the program, with mode=program only")
+    code: str = Field("", description="the program, with mode=program only")
+
+    @model_validator(mode="after")
+    def _has_a_program_or_none(self) -> Self:
+        if (self.mode == "program") != bool(self.language and self.code) or bool(self.language) != bool(self.code):
+            raise ValueError("a checker has language and code with mode=program, and neither with any other")
+        return self
 
 
 class Test(_Request):
@@ -66,6 +74,9 @@ class JudgeResponse(BaseModel):
     """The results in the order of the request. There are fewer when stop_on_first_failure ended the run."""
     toolchain: str
     message: str = ""
+    points: float | None = None
+    """The mean of the tests' points, in [0, 1]; a test that was not run counts 0. None when no checker program was
+    asked."""
     tried_exec: bool = False
     """Whether the program tried to start another one, in any test that was run. That is refused, whatever it is, and
     changes no verdict by itself. False where the kernel cannot tell."""

@@ -13,5 +13,9 @@ class LanguageNotServedError(SandboxError):
     """A request names a language that works on other machines, and not on this one; repeating it changes nothing."""
 
 
+class CheckerError(SandboxError):
+    """The checker program that a request brings is at fault; repeating the request changes nothing."""
+
+
 class BoxLostError(SandboxError):
     """A sandbox ended while it was in use. judging.py decides with a canary who is to blame."""

@@ -67,14 +67,23 @@ class Compiled:
 
 
 @dataclass(frozen=True)
-class RunJob:
-    """Run one compiled program on every test."""
+class Program:
+    """A compiled program."""
 
     language: str
     folder: str
     entry: str
+
+
+@dataclass(frozen=True)
+class RunJob:
+    """Run one compiled program on every test."""
+
+    program: Program
     tests: list[TestCase]
     limits: Limits
+    checker: Program | None = None
+    """What judges the outputs (checker_program.py). None: they are compared, by ``mode``."""
     mode: str = "tokens"
     abs_tol: float = 0.0
     rel_tol: float = 0.0
@@ -103,6 +112,8 @@ class TestReport:
     message: str = ""
     tried_exec: bool = False
     """Whether the program tried to start another one, which is refused. False where the kernel cannot tell."""
+    points: float | None = None
+    """In [0, 1], what a checker program gives for the output. None where none was asked."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +137,8 @@ class Failed:
     """The job could not be done, by no fault of the program."""
 
     message: str
+    by_request: bool = False
+    """Whether the request is at fault, so that repeating it changes nothing."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from sandbox.api import (
+    Checker,
     CommandResult,
     CompileReport,
     JudgeRequest,
@@ -20,7 +21,7 @@ from sandbox.api import (
 )
 from sandbox.box import Limits
 from sandbox.cache import ArtifactCache
-from sandbox.errors import LanguageNotServedError
+from sandbox.errors import LanguageNotServedError, SandboxError
 from sandbox.jobs import (
     COMPILE_LIMITS,
     Answer,
@@ -28,11 +29,12 @@ from sandbox.jobs import (
     CompileJob,
     Failed,
     JudgeVerdict,
+    Program,
     Ran,
     RunJob,
     TestCase,
 )
-from sandbox.languages import language_of
+from sandbox.languages import Toolchain, language_of
 from sandbox.metrics import Metrics
 from sandbox.pool import Pool, Worker
 
@@ -85,18 +87,21 @@ class JudgeService:
         asked = Asked(self.language(request.language))
         tests = [TestCase(_bytes(test.input), _bytes(test.output)) for test in request.tests]
 
-        def job(folder: Path, entry: str) -> RunJob:
-            return RunJob(
-                language=asked.language,
-                folder=str(folder),
-                entry=entry,
-                tests=tests,
-                limits=Limits.of(request.time_limit_s, request.memory_limit_mb),
-                stop_on_first_failure=request.stop_on_first_failure,
-                **request.checker.model_dump(),
-            )
+        async with self._checker(request.checker) as checker:
 
-        await self._compile_and_run(asked, _bytes(request.code), COMPILE_LIMITS, job, None)
+            def job(program: Program) -> RunJob:
+                return RunJob(
+                    program=program,
+                    tests=tests,
+                    limits=Limits.of(request.time_limit_s, request.memory_limit_mb),
+                    stop_on_first_failure=request.stop_on_first_failure,
+                    checker=checker,
+                    **request.checker.model_dump(include={"mode", "abs_tol", "rel_tol"}),
+                )
+
+            await self._compile_and_run(asked, _bytes(request.code), COMPILE_LIMITS, job, None)
+        if isinstance(asked.ran, Failed) and asked.ran.by_request:
+            raise BadRequestError(asked.ran.message)
         response = _judge_response(asked, len(tests), self.toolchains[asked.language].version)
         self._count(asked, response.verdict)
         return response, asked
@@ -110,12 +115,10 @@ class JudgeService:
         }
         memory_mb = request.memory_limit_MB if request.memory_limit_MB > 0 else DEFAULT_MEMORY_MB
 
-        def job(folder: Path, entry: str) -> RunJob:
+        def job(program: Program) -> RunJob:
             patience_s = request.compile_timeout + request.run_timeout + CLIENT_SPARE_S - (time.monotonic() - started)
             return RunJob(
-                language=asked.language,
-                folder=str(folder),
-                entry=entry,
+                program=program,
                 tests=[TestCase(_bytes(request.stdin or ""), b"")],
                 limits=Limits.of(request.run_timeout, memory_mb, patience_s),
                 keep_output=True,
@@ -135,17 +138,16 @@ class JudgeService:
         asked: Asked,
         code: bytes,
         limits: Limits,
-        job: Callable[[Path, str], RunJob],
+        job: Callable[[Program], RunJob] | None,
         patience_s: float | None,
     ) -> None:
-        """Fill in ``asked``. One slot is held from the compilation to the last test. Nobody holds a slot while waiting
-        for another request's compilation."""
+        """Fill in ``asked``; without a job the program is only compiled. One slot is held from the compilation to the
+        last test. Nobody holds a slot while waiting for another request's compilation."""
         if len(code) > MAX_CODE_BYTES:
             asked.compiled = Compiled("error", None, None, b"", b"the source is larger than 1 MiB", 0, 0)
             return
         toolchain = self.toolchains[asked.language]
-        parts = [toolchain.fingerprint.encode(), str(limits.cpu_s).encode(), code]
-        key = hashlib.sha256(b"\0".join(parts)).hexdigest()
+        key = _key(toolchain, limits, code)
         while asked.compiled is None:
             with self.cache.use(key) as (entry, first):
                 asked.cached = not first
@@ -159,9 +161,32 @@ class JudgeService:
                         await _run(asked, worker, entry.folder, job)
                 else:
                     asked.compiled = await asyncio.shield(entry.result)
-                    if isinstance(asked.compiled, Compiled) and asked.compiled.entry is not None:
+                    if job and isinstance(asked.compiled, Compiled) and asked.compiled.entry is not None:
                         async with self._slot(asked, patience_s) as worker:
                             await _run(asked, worker, entry.folder, job)
+
+    @asynccontextmanager
+    async def _checker(self, checker: Checker) -> AsyncIterator[Program | None]:
+        """The compiled checker program, kept for the length of the block; None where none is asked for. Raises
+        BadRequestError when it does not compile, and what ``judge`` raises."""
+        if checker.mode != "program":
+            yield None
+            return
+        language, code = self.language(checker.language), _bytes(checker.code)
+        key = _key(self.toolchains[language], COMPILE_LIMITS, code)
+        while True:
+            asked = Asked(language)
+            await self._compile_and_run(asked, code, COMPILE_LIMITS, None, None)
+            compiled = asked.compiled
+            if not isinstance(compiled, Compiled):
+                raise SandboxError(_problem(asked))
+            if compiled.entry is None:
+                raise BadRequestError(f"the checker does not compile: {_text(compiled.stderr)[-1000:]}")
+            self.metrics.cache.labels(language, "hit" if asked.cached else "miss").inc()
+            with self.cache.use(key) as (entry, dropped):
+                if not dropped:
+                    yield Program(language, str(entry.folder), compiled.entry)
+                    return
 
     @asynccontextmanager
     async def _slot(self, asked: Asked, patience_s: float | None) -> AsyncIterator[Worker]:
@@ -182,9 +207,15 @@ class JudgeService:
             m.cpu.labels(language, "run").inc(sum(test.cpu_s for test in asked.ran.tests))
 
 
-async def _run(asked: Asked, worker: Worker, folder: Path, job: Callable[[Path, str], RunJob]) -> None:
-    if isinstance(asked.compiled, Compiled) and asked.compiled.entry is not None:
-        asked.ran = await worker.do(job(folder, asked.compiled.entry))
+def _key(toolchain: Toolchain, limits: Limits, code: bytes) -> str:
+    """What a compilation is kept under."""
+    parts = [toolchain.fingerprint.encode(), str(limits.cpu_s).encode(), code]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+async def _run(asked: Asked, worker: Worker, folder: Path, job: Callable[[Program], RunJob] | None) -> None:
+    if job and isinstance(asked.compiled, Compiled) and asked.compiled.entry is not None:
+        asked.ran = await worker.do(job(Program(asked.language, str(folder), asked.compiled.entry)))
 
 
 def _judge_response(asked: Asked, total: int, toolchain: str) -> JudgeResponse:
@@ -215,6 +246,7 @@ def _judge_response(asked: Asked, total: int, toolchain: str) -> JudgeResponse:
         tests=[*tests],
         toolchain=toolchain,
         message="" if failed is None else tests[failed].message,
+        points=sum(points) / total if (points := [test.points for test in tests if test.points is not None]) else None,
         tried_exec=any(test.tried_exec for test in tests),
     )
 

@@ -10,14 +10,15 @@ import os
 import shutil
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from sandbox.box import Box, Limits, RunOutcome, Slot
+from sandbox.checker_program import CHECKER_LIMITS, PATHS, Checked, checked
 from sandbox.checkers import compare
-from sandbox.errors import BoxLostError, SandboxError
+from sandbox.errors import BoxLostError, CheckerError, SandboxError
 from sandbox.jobs import (
     Answer,
     Canary,
@@ -27,6 +28,7 @@ from sandbox.jobs import (
     Failed,
     Job,
     JudgeVerdict,
+    Program,
     Ran,
     RunJob,
     TestCase,
@@ -38,6 +40,8 @@ ARTIFACT_BYTES = 64 << 20
 COMPILER_OUTPUT_BYTES = 64 << 10
 MESSAGE_BYTES = 2000
 CANARY_LIMIT_S = 20.0
+CHECKED_TOGETHER = 16
+"""Outputs that are kept, of at most 16 MiB each, until the program's sandbox has made way for its checker's."""
 LOOP_TESTS = 2
 """The fewest tests for which a resident process is started: with one there is no start to save."""
 
@@ -57,7 +61,7 @@ class Judge:
                 return Ran([])
             return self.compile(job) if isinstance(job, CompileJob) else self.run(job)
         except SandboxError as error:
-            return Failed(str(error))
+            return Failed(str(error), by_request=isinstance(error, CheckerError))
         except Exception as error:  # a mistake of ours: the traceback says more than a dead worker would
             return Failed("".join(traceback.format_exception(error))[-2000:])
 
@@ -124,6 +128,8 @@ class Judge:
 
     def run(self, job: RunJob) -> Ran:
         """Run every test, or the tests up to the first failure. Raises SandboxError for what is our fault."""
+        if job.checker is not None:
+            return Ran(list(self._checked(job, job.checker)))
         results = self._confirmed_in_loop(job)
         files: dict[str, bytes] = {}
         try:
@@ -133,6 +139,38 @@ class Judge:
                 raise
             # The first failure is the verdict, however the tests after it ended.
         return Ran(results, files)
+
+    def _checked(self, job: RunJob, checker: Program) -> Iterator[TestResult]:
+        """The results of a job whose outputs a checker program judges. Raises SandboxError, CheckerError.
+
+        A slot holds one sandbox at a time, so the program's and the checker's take turns."""
+        for first in range(0, len(job.tests), CHECKED_TOGETHER):
+            tests = job.tests[first : first + CHECKED_TOGETHER]
+            ran = self.run(replace(job, tests=tests, checker=None, keep_output=True)).tests
+            ended_well = [(test, one.stdout) for test, one in zip(tests, ran, strict=False) if one.verdict == "AC"]
+            found = iter(self._asked(checker, ended_well))
+            for one in ran:
+                judged = replace(one, points=0.0, stdout=b"", stderr=b"")
+                if one.verdict == "AC":
+                    said = next(found)
+                    judged = replace(judged, verdict=said.verdict, points=said.points, message=said.message)
+                yield judged
+                if judged.verdict != "AC" and job.stop_on_first_failure:
+                    return
+
+    def _asked(self, checker: Program, cases: Sequence[tuple[TestCase, bytes]]) -> list[Checked]:
+        """The checker's word on each output. Raises CheckerError also when its sandbox is lost twice."""
+        toolchain = self.toolchains[checker.language]
+        start = filled_in(toolchain.run_command, checker.entry, CHECKER_LIMITS.memory_mb)
+        command = [*(start or ("/usr/bin/python3", "/box/main.py")), *PATHS]
+        for attempt in (1, 2):
+            try:
+                with self._box(checker, CHECKER_LIMITS, command) as box:
+                    return list(checked(box, cases))
+            except BoxLostError as error:
+                if attempt == 2:
+                    raise CheckerError(f"the checker takes its sandbox down with it: {error}") from error
+        raise AssertionError("unreachable")
 
     def _run_the_rest(self, job: RunJob, results: list[TestResult], files: dict[str, bytes]) -> None:
         """Add the results and files that are missing. Raises SandboxError."""
@@ -150,7 +188,7 @@ class Judge:
                     lost_before = True
                     continue
                 if not out_of_memory:
-                    self._blame(job.language, error)
+                    self._blame(job.program.language, error)
                 lost_before = False
                 verdict = JudgeVerdict.MLE if out_of_memory else JudgeVerdict.RE
                 results.append(TestResult(verdict, 0.0, 0.0, 0, None, 9, "the program took its sandbox down with it"))
@@ -164,13 +202,13 @@ class Judge:
         not AC in every respect, whoever's fault that is, the list ends. That test and all after it are left to
         processes of their own.
         """
-        toolchain = self.toolchains[job.language]
-        command = filled_in(toolchain.loop_command, job.entry, job.limits.memory_mb)
+        toolchain = self.toolchains[job.program.language]
+        command = filled_in(toolchain.loop_command, job.program.entry, job.limits.memory_mb)
         results: list[TestResult] = []
         if command is None or len(job.tests) < LOOP_TESTS or job.keep_output or job.files or job.fetch:
             return results
         inputs = [test.stdin for test in job.tests]
-        with suppress(SandboxError), self._box(job, command) as box:
+        with suppress(SandboxError), self._box(job.program, job.limits, command) as box:
             for test, outcome in zip(job.tests, box.run(inputs, resident=True), strict=True):
                 result = self._judge(job, toolchain, test, outcome)
                 if outcome.failed or result.verdict != "AC":
@@ -180,12 +218,13 @@ class Judge:
 
     def _run_from(self, job: RunJob, first: int, files: dict[str, bytes]) -> Iterator[TestResult]:
         """Run the tests from ``first`` on in one sandbox and yield their results. Raises BoxLostError."""
-        toolchain = self.toolchains[job.language]
+        toolchain = self.toolchains[job.program.language]
         before = self._memory_events()
         self._killed_for_memory = False
         tests = job.tests[first:]
         try:
-            with self._box(job, filled_in(toolchain.run_command, job.entry, job.limits.memory_mb)) as box:
+            command = filled_in(toolchain.run_command, job.program.entry, job.limits.memory_mb)
+            with self._box(job.program, job.limits, command) as box:
                 for path, content in job.files.items():
                     box.put(path, content)
                 for test, outcome in zip(tests, box.run([test.stdin for test in tests]), strict=True):
@@ -208,12 +247,12 @@ class Judge:
 
     _killed_for_memory = False
 
-    def _box(self, job: RunJob, command: list[str] | None) -> Box:
-        """A sandbox for the job's program."""
-        toolchain = self.toolchains[job.language]
-        memory_mb = job.limits.memory_mb + toolchain.memory_overhead_mb
-        limits = replace(job.limits, memory_mb=memory_mb, bounded_address_space=toolchain.bounded_address_space)
-        view = replace(toolchain.run_view, binds=(*toolchain.run_view.binds, (job.folder, "/box")))
+    def _box(self, program: Program, limits: Limits, command: list[str] | None) -> Box:
+        """A sandbox for a program."""
+        toolchain = self.toolchains[program.language]
+        memory_mb = limits.memory_mb + toolchain.memory_overhead_mb
+        limits = replace(limits, memory_mb=memory_mb, bounded_address_space=toolchain.bounded_address_space)
+        view = replace(toolchain.run_view, binds=(*toolchain.run_view.binds, (program.folder, "/box")))
         return Box(self.slot, view, limits, command)
 
     def _memory_events(self) -> tuple[int, int]:
@@ -275,7 +314,7 @@ class Judge:
             if compiled.entry is None:
                 raise SandboxError(f"cannot compile: {compiled.stderr.decode(errors='replace').strip()[-300:]}")
             tests = [TestCase(CANARY_INPUT.encode(), CANARY_OUTPUT.encode())] * LOOP_TESTS
-            job = RunJob(language, folder, compiled.entry, tests, replace(limits, memory_mb=256))
+            job = RunJob(Program(language, folder, compiled.entry), tests, replace(limits, memory_mb=256))
             result = next(self._run_from(job, 0, {}))
             if result.verdict != "AC":
                 raise SandboxError(f"{result.verdict} instead of AC: {result.message.strip()[-300:]}")
