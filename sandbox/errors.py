@@ -13,5 +13,9 @@ class LanguageNotServedError(SandboxError):
     """A request names a language that works on other machines, and not on this one; repeating it changes nothing."""
 
 
+class BadRequestError(Exception):
+    """The request is at fault: its fields, its language, or files that cannot be put into the working directory."""
+
+
 class BoxLostError(SandboxError):
     """A sandbox ended while it was in use. judging.py decides with a canary who is to blame."""

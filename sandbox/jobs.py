@@ -46,7 +46,6 @@ class CompileJob:
 
     language: str
     code: bytes
-    source_name: str
     folder: str
     """The artifact folder, which appears under this name when the compilation succeeds."""
     limits: Limits
@@ -71,10 +70,11 @@ class RunJob:
     """Run one compiled program on every test."""
 
     language: str
-    folder: str
-    entry: str
     tests: list[TestCase]
     limits: Limits
+    folder: str = ""
+    """The artifact folder, and below what to run of it: filled in when the program is compiled."""
+    entry: str = ""
     mode: str = "tokens"
     abs_tol: float = 0.0
     rel_tol: float = 0.0
@@ -133,6 +133,18 @@ class Canary:
     """Compile and run the language's canary program. The answer is Ran when it works, else Failed."""
 
     language: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """A request in the service's own terms: what to compile, and the run that follows."""
+
+    code: bytes
+    compile_limits: Limits
+    run: RunJob
+    """Without the artifact."""
+    answer_within_s: float | None = None
+    """How long the client waits for its answer, if that is known."""
 
 
 Job = CompileJob | RunJob | Canary

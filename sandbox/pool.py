@@ -49,16 +49,26 @@ class Worker:
         self._writer.write(pack((self.slot, self.toolchains)))
 
     async def do(self, job: Job) -> Answer:
-        """The answer to a job. It is Failed when the worker dies on it twice."""
-        for attempt in (1, 2):
-            try:
-                return await asyncio.wait_for(self._ask(job), _patience_s(job))
-            except (OSError, EOFError, asyncio.IncompleteReadError, TimeoutError) as error:
-                await self.stop()
-                await self.start()
-                if attempt == 2:
-                    return Failed(f"the worker died: {type(error).__name__} {error}")
-        raise AssertionError("unreachable")
+        """The answer to a job. It is Failed when the worker dies on it twice. When cancelled, ends whatever the worker
+        does first, and leaves another in its place."""
+        try:
+            for attempt in (1, 2):
+                try:
+                    return await asyncio.wait_for(self._ask(job), _patience_s(job))
+                except (OSError, EOFError, asyncio.IncompleteReadError, TimeoutError) as error:
+                    await self._start_again()
+                    if attempt == 2:
+                        return Failed(f"the worker died: {type(error).__name__} {error}")
+            raise AssertionError("unreachable")
+        except asyncio.CancelledError:
+            await self._start_again()
+            raise
+
+    async def _start_again(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()  # the kernel ends its sandbox with it
+        await self.stop()
+        await self.start()
 
     async def _ask(self, job: Job) -> Answer:
         self._writer.write(pack(job))
