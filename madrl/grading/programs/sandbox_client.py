@@ -77,7 +77,7 @@ class SandboxClient:
     ``max_concurrency`` bounds the requests taken up at a time, over all replicas. ``deadline_s`` bounds each ``judge``
     from call to return, waiting for its turn included. ``request_timeout_s`` bounds one attempt and defaults to the
     deadline, since a busy service may rightly take that long; give less where a machine can vanish from the network
-    without closing its connections.
+    without closing its connections. ``headers`` go with every request.
 
     Works in one event loop at a time, and opens new connections in a new loop: ``aclose`` in each one that ends.
     Ignores proxies in the environment. Raises MadrlError when ``urls`` is empty or holds no http(s)://host.
@@ -89,6 +89,7 @@ class SandboxClient:
         max_concurrency: int = 64,
         deadline_s: float = 300.0,
         request_timeout_s: float | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         if not urls:
             raise MadrlError("no sandbox URL: give at least one, such as http://127.0.0.1:8080")
@@ -102,6 +103,7 @@ class SandboxClient:
         self.max_concurrency = max_concurrency
         self.deadline_s = deadline_s
         self.request_timeout_s = deadline_s if request_timeout_s is None else request_timeout_s
+        self._headers = headers
         self._replicas = [Replica(url.rstrip("/")) for url in urls]
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: httpx.AsyncClient | None = None
@@ -156,6 +158,7 @@ class SandboxClient:
         if self._http is None:
             n = self.max_concurrency
             self._http = httpx.AsyncClient(
+                headers=self._headers,
                 timeout=httpx.Timeout(self.request_timeout_s, connect=min(CONNECT_TIMEOUT_S, self.request_timeout_s)),
                 limits=httpx.Limits(max_connections=n, max_keepalive_connections=n, keepalive_expiry=KEEPALIVE_S),
                 trust_env=False,
