@@ -297,7 +297,7 @@ def test_what_a_client_that_left_asked_for_is_ended_and_dropped(own_service: Cal
 
     def begin() -> socket.socket:
         own = {"time_limit_s": 60, "tests": [{}] * 20} if route == "/judge" else {"run_timeout": 300}
-        body = json.dumps({"language": "python", "code": service.held(), **own}).encode()
+        body = json.dumps({"language": "python", "code": service.held(), **own})
         client = socket.create_connection(("127.0.0.1", service.port))
         client.sendall(
             f"POST {route} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
