@@ -1,14 +1,18 @@
 """The jobs that the service hands to a worker and the answers. They are plain records, so that a worker imports no web
 framework."""
 
-from dataclasses import dataclass, field
+import pickle
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from sandbox.box import Limits
 
 CompileStatus = Literal["ok", "error", "time_limit", "memory_limit"]
 
+MAX_CODE_BYTES = 1 << 20
+"""A longer source is a compile error."""
 COMPILE_LIMITS = Limits.of(cpu_s=10.0, memory_mb=2048)
 
 
@@ -86,6 +90,35 @@ class RunJob:
     fetch: list[str] = field(default_factory=list)
     """Paths of files to read from the working directory at the end."""
 
+    @property
+    def count(self) -> int:
+        """How many tests it has."""
+        return len(self.tests)
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A RunJob in a file: one that is too large to go through the front process. Limits and artifact are those here."""
+
+    file: Path
+    language: str
+    limits: Limits
+    count: int
+    """How many tests it has."""
+    folder: str = ""
+    entry: str = ""
+
+    @classmethod
+    def of(cls, run: RunJob, file: Path) -> "StoredRun":
+        """``run``, stored in ``file``."""
+        file.write_bytes(pickle.dumps(run, protocol=pickle.HIGHEST_PROTOCOL))
+        return cls(file, run.language, run.limits, run.count)
+
+    def loaded(self) -> RunJob:
+        """The job. Raises OSError when the file is gone, as it is once the client is."""
+        run: RunJob = pickle.loads(self.file.read_bytes())
+        return replace(run, limits=self.limits, folder=self.folder, entry=self.entry)
+
 
 @dataclass(frozen=True)
 class TestReport:
@@ -141,11 +174,11 @@ class Work:
 
     code: bytes
     compile_limits: Limits
-    run: RunJob
+    run: RunJob | StoredRun
     """Without the artifact."""
     answer_within_s: float | None = None
     """How long the client waits for its answer, if that is known."""
 
 
-Job = CompileJob | RunJob | Canary
+Job = CompileJob | RunJob | StoredRun | Canary
 Answer = Compiled | Ran | Failed

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from sandbox.cache import ArtifactCache
 from sandbox.errors import LanguageNotServedError
-from sandbox.jobs import Canary, Compiled, CompileJob, Failed, Ran, Work
+from sandbox.jobs import MAX_CODE_BYTES, Canary, Compiled, CompileJob, Failed, Ran, Work
 from sandbox.metrics import Metrics
 from sandbox.pool import Pool, Worker
 from sandbox.translation import Asked, Report
 
-MAX_CODE_BYTES = 1 << 20
 RUN_CODE_QUEUE_S = 8.0
 
 

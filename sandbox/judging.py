@@ -29,6 +29,7 @@ from sandbox.jobs import (
     JudgeVerdict,
     Ran,
     RunJob,
+    StoredRun,
     TestCase,
     TestResult,
 )
@@ -55,7 +56,9 @@ class Judge:
             if isinstance(job, Canary):
                 self.canary(job.language)
                 return Ran([])
-            return self.compile(job) if isinstance(job, CompileJob) else self.run(job)
+            if isinstance(job, CompileJob):
+                return self.compile(job)
+            return self.run(job.loaded() if isinstance(job, StoredRun) else job)
         except SandboxError as error:
             return Failed(str(error))
         except Exception as error:  # a mistake of ours: the traceback says more than a dead worker would

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from sandbox.box import GRACE_S, Slot
-from sandbox.jobs import COMPILE_LIMITS, Answer, Failed, Job, RunJob
+from sandbox.jobs import COMPILE_LIMITS, Answer, Failed, Job, RunJob, StoredRun
 from sandbox.languages import Toolchain
 from sandbox.worker import HEADER, pack
 
@@ -94,7 +94,7 @@ class Worker:
 def _patience_s(job: Job) -> float:
     """How long to wait for a worker: longer than one that keeps its own limits takes, even when sandboxes are lost and
     canaries run."""
-    walls = job.limits.patience_s * len(job.tests) if isinstance(job, RunJob) else COMPILE_LIMITS.patience_s
+    walls = job.limits.patience_s * job.count if isinstance(job, RunJob | StoredRun) else COMPILE_LIMITS.patience_s
     return 2 * (walls + GRACE_S) + 1800
 
 

@@ -8,15 +8,16 @@ import os
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import ClientDisconnect
@@ -28,13 +29,25 @@ from sandbox.judge_service import JudgeService
 from sandbox.languages import ALIASES
 from sandbox.pool import OverloadedError
 from sandbox.settings import Protection, ServiceSettings
-from sandbox.translation import Asked, Report, aside, judge_report, read_judge, read_run_code, run_code_report
+from sandbox.translation import (
+    SMALL_BYTES,
+    Asked,
+    Report,
+    aside,
+    judge_report,
+    read_judge,
+    read_run_code,
+    read_stored,
+    report_stored,
+    run_code_report,
+)
 
 log = logging.getLogger("sandbox")
 
 Message = MutableMapping[str, Any]
 Result = TypeVar("Result")
 
+CHUNK_BYTES = 256 << 10
 BODY_S = 300.0
 """Time for a request's body to arrive."""
 
@@ -114,14 +127,14 @@ class Bodies:
         """Bytes of all requests that have no answer yet."""
 
     @asynccontextmanager
-    async def of(self, request: Request) -> AsyncIterator[bytes]:
-        """The request's body, whose bytes count until the block ends.
+    async def of(self, request: Request, files: ExitStack) -> AsyncIterator[bytes | Path]:
+        """The request's body, whose bytes count until the block ends. A large one is in one of ``files``.
 
         Raises TooLargeError, OverloadedError where the budget is used up, SlowBodyError and starlette's
         ClientDisconnect."""
         if int(request.headers.get("content-length", "0")) > self.largest:
             raise TooLargeError
-        chunks, size = [], 0
+        size, body, file, store = 0, bytearray(), None, None
         try:
             try:
                 async with asyncio.timeout(BODY_S):
@@ -132,14 +145,27 @@ class Bodies:
                             raise TooLargeError
                         if self.held > self.budget:
                             raise self.overloaded()
-                        chunks.append(chunk)
+                        if store is None and size > SMALL_BYTES:
+                            file = memory_file(files)
+                            store = files.enter_context(file.open("wb", buffering=0))
+                            store.write(body)
+                        if store is None:
+                            body += chunk
+                        else:
+                            store.write(chunk)
             except TimeoutError:
                 raise SlowBodyError from None
-            body = b"".join(chunks)
-            chunks.clear()
-            yield body
+            yield bytes(body) if file is None else file
         finally:
             self.held -= size
+
+
+def memory_file(files: ExitStack) -> Path:
+    """A new file in memory, which is gone when ``files`` ends. Only our own user's processes can open its path, and
+    no program in a sandbox sees it, because it is in no folder."""
+    descriptor = os.memfd_create("sandbox")
+    files.callback(os.close, descriptor)
+    return Path(f"/proc/{os.getpid()}/fd/{descriptor}")
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
@@ -225,8 +251,10 @@ def build_app(state: ServiceState) -> FastAPI:
 
     async def answered(request: Request, read: Callable[[bytes], Work], report: Callable[..., Report]) -> Response:
         started, route = time.monotonic(), request.url.path
-        async with bodies.of(request) as body:
-            answer, asked = await unless_gone(request, _answer(service, body, read, report))
+        with ExitStack() as files:
+            async with bodies.of(request, files) as body:
+                answer, asked = await unless_gone(request, _answer(service, body, files, read, report))
+            content = answer.body if isinstance(answer.body, bytes) else answer.body.open("rb")
         elapsed = time.monotonic() - started
         metrics.duration.labels(route).observe(elapsed)
         metrics.queued.labels(route).observe(asked.queue_s)
@@ -246,7 +274,9 @@ def build_app(state: ServiceState) -> FastAPI:
             log.error("judged", extra={"fields": {**fields, "message": answer.message}})
         else:
             log.info("judged", extra={"fields": fields})
-        return Response(answer.body, media_type="application/json")
+        if isinstance(content, bytes):
+            return Response(content, media_type="application/json")
+        return StreamingResponse(iter(partial(content.read, CHUNK_BYTES), b""), media_type="application/json")
 
     # The bodies are declared for the documentation; they are read above, whatever their content type.
     async def judge(body: JudgeRequest) -> None:
@@ -321,10 +351,21 @@ def build_app(state: ServiceState) -> FastAPI:
 
 
 async def _answer(
-    service: JudgeService, body: bytes, read: Callable[[bytes], Work], report: Callable[..., Report]
+    service: JudgeService,
+    body: bytes | Path,
+    files: ExitStack,
+    read: Callable[[bytes], Work],
+    report: Callable[[Asked, int], Report],
 ) -> tuple[Report, Asked]:
-    """The answer to a request's body, and what it tells. Raises what JudgeService.do and ``read`` raise."""
-    work = await aside(len(body), read, body)
+    """The answer to a request's body, and what it tells. What is large is in ``files``.
+
+    Raises what JudgeService.do and ``read`` raise."""
+    if isinstance(body, bytes):
+        work = read(body)
+    else:
+        work = await aside(body.stat().st_size, read_stored, read, body, memory_file(files))
     async with service.pool.admission():
         asked = await service.do(work)
-    return await aside(asked.size_bytes, report, asked, len(work.run.tests)), asked
+    if asked.size_bytes <= SMALL_BYTES:
+        return report(asked, work.run.count), asked
+    return await aside(asked.size_bytes, report_stored, report, asked, work.run.count, memory_file(files)), asked

@@ -1,9 +1,9 @@
 """From a request's bytes to the service's terms, and from its results to an answer's bytes.
 
 All of it takes time in proportion to bytes that a client or a program chose. What is large is therefore translated in
-a process of its own (``aside``). A thread would not do: the JSON of a request is parsed in one call, which keeps the
-interpreter's lock, and with it the event loop, for as long as it takes (a quarter of a second for 57 MB on a busy
-core, and a list of two million numbers is worse).
+a process of its own (``aside``), and goes there and back in files in memory, so that the front process holds nothing of
+it. A thread would not do: JSON is parsed in one call, which keeps the interpreter's lock, and with it the event loop,
+for as long as it takes (a quarter of a second for 57 MB on a busy core, and a list of two million numbers is worse).
 """
 
 import base64
@@ -11,8 +11,8 @@ import json
 import resource
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple, NoReturn, TypeVar
 
 from anyio import BrokenWorkerProcess, to_process
@@ -21,7 +21,19 @@ from pydantic import ValidationError
 from sandbox.api import CommandResult, CompileReport, JudgeRequest, JudgeResponse, RunCodeRequest, RunCodeResponse
 from sandbox.box import Limits
 from sandbox.errors import BadRequestError
-from sandbox.jobs import COMPILE_LIMITS, Answer, Compiled, Failed, JudgeVerdict, Ran, RunJob, TestCase, Work
+from sandbox.jobs import (
+    COMPILE_LIMITS,
+    MAX_CODE_BYTES,
+    Answer,
+    Compiled,
+    Failed,
+    JudgeVerdict,
+    Ran,
+    RunJob,
+    StoredRun,
+    TestCase,
+    Work,
+)
 from sandbox.languages import ALIASES, language_of
 
 Result = TypeVar("Result")
@@ -62,7 +74,8 @@ class Asked:
 class Report(NamedTuple):
     """An answer, and what the log and the metrics want of it."""
 
-    body: bytes
+    body: bytes | Path
+    """The answer, or the file that holds it."""
     verdict: str
     message: str
     passed: int
@@ -70,10 +83,8 @@ class Report(NamedTuple):
 
 
 async def aside(size_bytes: int, function: Callable[..., Result], *arguments: object) -> Result:
-    """What ``function`` returns for the arguments, which are about ``size_bytes`` large: called here when that is
-    small, else in another process. Raises what the function raises, and BadRequestError where memory is not enough."""
-    if size_bytes <= SMALL_BYTES:
-        return function(*arguments)
+    """What ``function`` returns for the arguments, which are about ``size_bytes`` large, called in another process.
+    Raises what the function raises, and BadRequestError where memory is not enough."""
     try:
         return await to_process.run_sync(_bounded, size_bytes, function, arguments, cancellable=True)
     except (BrokenWorkerProcess, MemoryError) as error:
@@ -84,6 +95,22 @@ def _bounded(size_bytes: int, function: Callable[..., Result], arguments: tuple[
     limit = MEMORY_BYTES + MEMORY_FACTOR * size_bytes
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
     return function(*arguments)
+
+
+def read_stored(read: Callable[[bytes], Work], body: Path, store: Path) -> Work:
+    """What ``read`` returns for the body in a file, with the run left in ``store``. Raises what ``read`` raises."""
+    work = read(body.read_bytes())
+    assert isinstance(work.run, RunJob)
+    # Of a source that is too large it is enough to know that.
+    return replace(work, code=work.code[: MAX_CODE_BYTES + 1], run=StoredRun.of(work.run, store))
+
+
+def report_stored(report: Callable[[Asked, int], Report], asked: Asked, total: int, store: Path) -> Report:
+    """What ``report`` returns for the results, with the answer left in ``store``."""
+    told = report(asked, total)
+    assert isinstance(told.body, bytes)
+    store.write_bytes(told.body)
+    return told._replace(body=store)
 
 
 # ---- requests

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,14 +22,14 @@ from sandbox.api import MAX_TESTS_CPU_S
 from sandbox.box import Slot
 from sandbox.cache import ArtifactCache
 from sandbox.errors import BadRequestError, SandboxError
-from sandbox.jobs import Answer, Canary, Compiled, CompileJob, Failed, Job, JudgeVerdict, Ran, RunJob
+from sandbox.jobs import Answer, Canary, Compiled, CompileJob, Failed, Job, JudgeVerdict, Ran, RunJob, StoredRun
 from sandbox.judge_service import JudgeService
 from sandbox.languages import Toolchain
 from sandbox.metrics import Metrics
 from sandbox.pool import OverloadedError, Pool, Worker
 from sandbox.service import Bodies, ServiceState, TooLargeError, build_app
 from sandbox.settings import Protection, ServiceSettings
-from sandbox.translation import SMALL_BYTES, aside, read_judge
+from sandbox.translation import aside, read_judge, read_stored, report_stored
 
 TOKEN = "0123456789abcdef" * 2
 
@@ -42,16 +43,17 @@ class ScriptedWorker:
             name: Toolchain(name, f"{name} 1", ("compiler",), ("run",), 0) for name in ("python", "javascript")
         }
         self.done: list[Job] = []
+        self.ran: list[jobs.TestCase] = []
+        self.prints = b""
         self.problem = ""
 
     async def do(self, job: Job) -> Answer:
         self.done.append(job)
         if isinstance(job, CompileJob):
             return Compiled("ok", "main", 0, b"", b"", 0.0, 0.0)
-        if isinstance(job, RunJob):
-            return Ran(
-                [jobs.TestResult(JudgeVerdict.AC, 0.1, 0.1, 1, 0, None, stdout=b"\0" * 100_000) for _ in job.tests]
-            )
+        if isinstance(job, RunJob | StoredRun):
+            self.ran = (job.loaded() if isinstance(job, StoredRun) else job).tests
+            return Ran([jobs.TestResult(JudgeVerdict.AC, 0.1, 0.1, 1, 0, None, stdout=self.prints)] * job.count)
         return Failed(self.problem) if self.problem else Ran([])
 
 
@@ -109,30 +111,38 @@ async def test_a_malformed_request_is_the_clients_error(tmp_path: Path, body: st
 
 def test_all_tests_together_have_a_limit() -> None:
     work = json.dumps({**REQUEST, "tests": [{}] * 600, "time_limit_s": MAX_TESTS_CPU_S / 600})
-    assert len(read_judge(work.encode()).run.tests) == 600
+    assert read_judge(work.encode()).run.count == 600
     with pytest.raises(BadRequestError, match="time_limit_s"):
         read_judge(json.dumps({**REQUEST, "tests": [{}] * 601, "time_limit_s": MAX_TESTS_CPU_S / 600}).encode())
 
 
-async def test_what_is_large_is_translated_in_another_process() -> None:
-    assert await aside(SMALL_BYTES, os.getpid) == os.getpid()
-    assert await aside(SMALL_BYTES + 1, os.getpid) != os.getpid()
+@pytest.mark.parametrize("large", [False, True])
+async def test_what_is_large_is_translated_in_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    asides: list[Any] = []
 
+    async def noted(size_bytes: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        asides.append(function)
+        return await aside(size_bytes, function, *arguments)
 
-async def test_a_large_request_and_a_large_answer_come_through_whole(tmp_path: Path) -> None:
+    monkeypatch.setattr("sandbox.service.aside", noted)
     worker, _, app = scripted(tmp_path)
-    text = "1 2\n" * 100_000
+    worker.prints = b"\0" * (100_000 if large else 10)
+    text = "1 2\n" * (100_000 if large else 10)
     answer = await ask(app, "POST", "/judge", json={**REQUEST, "tests": [{"input": text, "output": text}] * 3})
     assert answer.json()["passed"] == 3
-    assert isinstance(worker.done[-1], RunJob)
-    assert [test.stdin for test in worker.done[-1].tests] == [text.encode()] * 3
+    assert isinstance(worker.done[-1], StoredRun if large else RunJob)
+    assert [test.stdin for test in worker.ran] == [text.encode()] * 3
     ran = await ask(app, "POST", "/run_code", json={"language": "python", "code": ""})
-    assert ran.json()["run_result"]["stdout"] == "\0" * 100_000
+    assert ran.json()["run_result"]["stdout"] == worker.prints.decode()
+    assert set(asides) == ({read_stored, report_stored} if large else set())
+    assert await aside(1, os.getpid) != os.getpid()
 
 
 async def test_a_request_that_takes_too_much_memory_to_read_is_the_clients_error() -> None:
     with pytest.raises(BadRequestError, match="memory"):
-        await aside(SMALL_BYTES + 1, bytearray, 8 << 30)
+        await aside(1, bytearray, 8 << 30)
 
 
 def request_of(*chunks: bytes, declared: int | None = None) -> Request:
@@ -149,20 +159,30 @@ def request_of(*chunks: bytes, declared: int | None = None) -> Request:
 
 async def test_bodies_are_admitted_by_their_bytes_before_anything_reads_them() -> None:
     bodies = Bodies(10, 15, lambda: OverloadedError(1))
-    async with bodies.of(request_of(b"12345", b"67890")) as first:
-        assert (first, bodies.held) == (b"1234567890", 10)
-        with pytest.raises(OverloadedError):
-            async with bodies.of(request_of(b"123", b"456")):
-                pass
-        assert bodies.held == 10
-        async with bodies.of(request_of(b"12345")) as second:
-            assert second == b"12345"
-    assert bodies.held == 0
-    for too_large in (request_of(b"12345", b"678901"), request_of(declared=11)):
-        with pytest.raises(TooLargeError):
-            async with bodies.of(too_large):
-                pass
-    assert bodies.held == 0
+    with ExitStack() as files:
+        async with bodies.of(request_of(b"12345", b"67890"), files) as first:
+            assert (first, bodies.held) == (b"1234567890", 10)
+            with pytest.raises(OverloadedError):
+                async with bodies.of(request_of(b"123", b"456"), files):
+                    pass
+            assert bodies.held == 10
+            async with bodies.of(request_of(b"12345"), files) as second:
+                assert second == b"12345"
+        assert bodies.held == 0
+        for too_large in (request_of(b"12345", b"678901"), request_of(declared=11)):
+            with pytest.raises(TooLargeError):
+                async with bodies.of(too_large, files):
+                    pass
+        assert bodies.held == 0
+
+
+async def test_a_large_body_is_kept_whole_in_a_file_that_ends_with_its_request() -> None:
+    chunks = [bytes([n]) * 50_000 for n in range(4)]
+    with ExitStack() as files:
+        async with Bodies(1 << 20, 1 << 20, lambda: OverloadedError(1)).of(request_of(*chunks), files) as body:
+            assert isinstance(body, Path)
+            assert body.read_bytes() == b"".join(chunks)
+    assert not body.exists() or "memfd" not in str(body.readlink())
 
 
 class Wire(asyncio.Transport):
