@@ -110,8 +110,11 @@ async def serve(settings: ServiceSettings) -> None:
         service = JudgeService(pool, cache, missing, Metrics())
         shared = ServiceState(service, settings, protection, reason, token)
         proving = asyncio.create_task(_keep_proving(shared))
-        stack.callback(proving.cancel)
-        await _run_server(shared, settings, listener)
+        try:
+            await _run_server(shared, settings, listener)
+        finally:
+            proving.cancel()
+            await asyncio.wait([proving])
 
 
 async def _keep_proving(shared: ServiceState) -> None:

@@ -251,6 +251,9 @@ def build_app(state: ServiceState) -> FastAPI:
 
     async def answered(request: Request, read: Callable[[bytes], Work], report: Callable[..., Report]) -> Response:
         started, route = time.monotonic(), request.url.path
+        # A page in a browser can send other types to any address unasked.
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise BadRequestError("send the request with Content-Type: application/json")
         with ExitStack() as files:
             async with bodies.of(request, files) as body:
                 answer, asked = await unless_gone(request, _answer(service, body, files, read, report))
@@ -278,7 +281,7 @@ def build_app(state: ServiceState) -> FastAPI:
             return Response(content, media_type="application/json")
         return StreamingResponse(iter(partial(content.read, CHUNK_BYTES), b""), media_type="application/json")
 
-    # The bodies are declared for the documentation; they are read above, whatever their content type.
+    # The bodies are declared for the documentation, and read above.
     async def judge(body: JudgeRequest) -> None:
         """Compile once, run every test, compare: one verdict."""
 

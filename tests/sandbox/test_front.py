@@ -103,7 +103,8 @@ async def test_a_malformed_request_is_the_clients_error(tmp_path: Path, body: st
         own = {**REQUEST, "files": {"\ud800": ""}} if route == "/run_code" else REQUEST
         body = json.dumps(own)[:-1] + ", " + body[1:]
     worker, _, app = scripted(tmp_path)
-    answer = await ask(app, "POST", route, content=body.encode("utf-8", "surrogatepass"))
+    content = body.encode("utf-8", "surrogatepass")
+    answer = await ask(app, "POST", route, content=content, headers={"content-type": "application/json"})
     assert answer.status_code == 422, answer.text
     assert len(answer.text) < 5000
     assert worker.done == []
@@ -249,6 +250,26 @@ async def test_without_a_token_only_this_machines_own_names_are_served(tmp_path:
         assert (answer.status_code, "x-request-id" in answer.headers) == (421, True), host
 
 
+async def test_what_a_page_in_a_browser_may_send_unasked_is_refused(tmp_path: Path) -> None:
+    worker, _, app = scripted(tmp_path)
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=application/json"):
+        answer = await ask(app, "POST", "/judge", content=json.dumps(REQUEST), headers={"content-type": kind})
+        assert (answer.status_code, "application/json" in answer.text) == (422, True)
+    assert worker.done == []
+    kind = "Application/JSON; charset=utf-8"
+    answer = await ask(app, "POST", "/judge", content=json.dumps(REQUEST), headers={"content-type": kind})
+    assert answer.json()["verdict"] == "AC"
+
+
+async def test_the_documentation_tells_every_field_of_a_request(tmp_path: Path) -> None:
+    _, _, app = scripted(tmp_path)
+    described = (await ask(app, "GET", "/openapi.json")).json()
+    for route, model in (("/judge", "JudgeRequest"), ("/run_code", "RunCodeRequest")):
+        body = described["paths"][route]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert body["$ref"] == f"#/components/schemas/{model}"
+        assert "language" in described["components"]["schemas"][model]["properties"]
+
+
 async def test_with_a_token_nothing_is_told_without_it_but_whether_the_service_is_well(tmp_path: Path) -> None:
     worker, _, app = scripted(tmp_path, TOKEN)
     wrong: list[dict[str, str]] = [{}, {"authorization": f"Bearer {TOKEN}x"}, {"authorization": TOKEN}]
@@ -319,9 +340,8 @@ def test_what_a_client_that_left_asked_for_is_ended_and_dropped(own_service: Cal
         own = {"time_limit_s": 60, "tests": [{}] * 20} if route == "/judge" else {"run_timeout": 300}
         body = json.dumps({"language": "python", "code": service.held(), **own})
         client = socket.create_connection(("127.0.0.1", service.port))
-        client.sendall(
-            f"POST {route} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
-        )
+        head = f"POST {route} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
         return client
 
     def load() -> tuple[int, int]:
