@@ -43,7 +43,7 @@ from data_prep.splits import DroppedRow, SourceProblem, Splits, split_problems
 from madrl.errors import MadrlError
 from sandbox.api import Checker, JudgeRequest
 from sandbox.checkers import compare
-from sandbox.judge_service import MAX_CODE_BYTES
+from sandbox.jobs import MAX_CODE_BYTES
 from sandbox.settings import ServiceSettings
 
 NAME = "code_contests"

@@ -42,7 +42,7 @@ import yaml
 
 from madrl.errors import MadrlError
 from madrl.files import waited_for
-from madrl.grading.programs.program import URLS_VARIABLE
+from madrl.grading.programs.program import TOKEN_FILE_VARIABLE, URLS_VARIABLE
 from madrl.grading.programs.sandbox_health import health_of
 from madrl.process import PATIENCE_S, end_with_parent, told_to_stop
 from madrl.recipe import WARM_START, Recipe
@@ -304,6 +304,8 @@ def sandbox_urls(folder: Path, reachable: bool = True) -> Iterator[str]:
         port = free.getsockname()[1]
     # When the run ends nobody waits for what is still being graded.
     command = [sys.executable, "-m", "sandbox", "--host", "127.0.0.1", "--port", str(port), "--drain-s", "5"]
+    if token_file := os.environ.get(TOKEN_FILE_VARIABLE):
+        command += ["--token-file", token_file]
     with log.open("ab") as output:
         service = subprocess.Popen(command, stdout=output, stderr=output, close_fds=False, preexec_fn=end_with_parent())
     try:

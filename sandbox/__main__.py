@@ -5,11 +5,13 @@ import asyncio
 import dataclasses
 import logging
 import os
+import re
 import signal
 import socket
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from ipaddress import ip_address
 from pathlib import Path
 
 try:
@@ -20,6 +22,7 @@ except ModuleNotFoundError:
 from sandbox import cgroups, state
 from sandbox.box import Slot
 from sandbox.cache import ArtifactCache
+from sandbox.connection import HeadInTime
 from sandbox.errors import SandboxError, ToolchainMissingError
 from sandbox.jobs import Canary, Failed
 from sandbox.judge_service import JudgeService
@@ -33,6 +36,8 @@ UID_BASE = 65100
 """The user id of the first slot when the service is root. Each slot has a user of its own, from a range that Debian
 reserves."""
 MAX_SLOTS = 400
+PROVE_S = 60.0
+"""Time between two proofs of what nobody has used in the meantime."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,7 +79,8 @@ async def serve(settings: ServiceSettings) -> None:
     """Start, serve, drain. Raises SandboxError when the machine cannot give what was asked for."""
     async with AsyncExitStack() as stack:
         folder = state.open_state(settings.state_dir or state.default_state_folder())
-        listener = stack.enter_context(bind(settings.host, settings.port))
+        token = read_token(settings.token_file) if settings.token_file else None
+        listener = stack.enter_context(bind(settings.host, settings.port, loopback_only=token is None))
         groups, protection, reason = protect(settings)
         if groups:
             stack.callback(groups.remove)
@@ -102,16 +108,49 @@ async def serve(settings: ServiceSettings) -> None:
             raise SandboxError("no language works here")
         cache = ArtifactCache(run_folder, settings.cache_mb << 20)
         service = JudgeService(pool, cache, missing, Metrics())
-        await _run_server(ServiceState(service, settings, protection, reason), settings, listener)
+        shared = ServiceState(service, settings, protection, reason, token)
+        proving = asyncio.create_task(_keep_proving(shared))
+        try:
+            await _run_server(shared, settings, listener)
+        finally:
+            proving.cancel()
+            await asyncio.wait([proving])
 
 
-def bind(host: str, port: int) -> socket.socket:
+async def _keep_proving(shared: ServiceState) -> None:
+    """Prove every PROVE_S that the service can still judge. A failure is told by /health, and taken back by a
+    success."""
+    while True:
+        await asyncio.sleep(PROVE_S)
+        before = shared.trouble
+        try:
+            shared.trouble = await shared.service.prove(PROVE_S)
+        except Exception as error:  # whatever it is: this is what /health is asked for
+            shared.trouble = f"cannot prove anything: {type(error).__name__} {error}"
+        if shared.trouble != before:
+            print(f"sandbox: {shared.trouble or 'all languages work again'}", file=sys.stderr)
+
+
+def read_token(file: Path) -> str:
+    """The token that the file holds. Raises SandboxError when it holds none that is hard to guess."""
+    try:
+        token = file.read_text().strip()
+    except (OSError, ValueError) as error:
+        raise SandboxError(f"cannot read the token file {file}: {error}") from error
+    if not re.fullmatch(r"[!-~]{16,1000}", token):
+        raise SandboxError(f"{file} holds no token: write one, for example with: openssl rand -hex 32 > {file}")
+    return token
+
+
+def bind(host: str, port: int, loopback_only: bool) -> socket.socket:
     """A socket bound to the address, before anything else is done. Nobody can connect until the service is ready.
 
-    Raises SandboxError when the address cannot be had.
+    Raises SandboxError when the address cannot be had, or is not a loopback address and has to be.
     """
     try:
         family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        if loopback_only and not ip_address(address[0]).is_loopback:
+            raise SandboxError(f"other machines reach {host}: name a file with a token for clients (--token-file)")
         listener = socket.socket(family, kind, number)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
@@ -176,6 +215,8 @@ class _Server(uvicorn.Server):
 async def _run_server(shared: ServiceState, settings: ServiceSettings, listener: socket.socket) -> None:
     config = uvicorn.Config(
         build_app(shared),
+        http=HeadInTime,
+        ws="none",
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=round(settings.drain_s),

@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sandbox.jobs import CompileStatus, JudgeVerdict, TestReport
 
+MAX_TESTS_CPU_S = 36_000.0
+"""The CPU seconds that all tests of one request may ask for together."""
+
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -45,6 +48,12 @@ class JudgeRequest(_Request):
     memory_limit_mb: int = Field(256, ge=16, le=8192)
     checker: Checker = Checker()
     stop_on_first_failure: bool = True
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if len(self.tests) * self.time_limit_s > MAX_TESTS_CPU_S:
+            raise ValueError(f"tests times time_limit_s is above {MAX_TESTS_CPU_S:.0f} s")
+        return self
 
 
 class CompileReport(BaseModel):
@@ -90,10 +99,10 @@ class RunCodeRequest(BaseModel):
     stdin: str | None = ""
     compile_timeout: float = Field(10, gt=0, le=300)
     run_timeout: float = Field(10, gt=0, le=300)
-    memory_limit_MB: int = -1  # noqa: N815 (SandboxFusion's spelling)
-    files: dict[str, str | None] = {}
+    memory_limit_MB: int = Field(-1, ge=-1, le=8192)  # noqa: N815 (SandboxFusion's spelling)
+    files: dict[str, str | None] = Field({}, max_length=1000)
     """Path in the working directory -> content in base64."""
-    fetch_files: list[str] = []
+    fetch_files: list[str] = Field([], max_length=1000)
 
 
 class CommandResult(BaseModel):

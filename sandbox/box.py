@@ -4,7 +4,6 @@ The host sends requests over a socket and reads replies (the structs of native/r
 their replies, so that the runner never waits for the host between two tests.
 """
 
-import math
 import os
 import select
 import socket
@@ -58,11 +57,15 @@ class Limits:
     """Whether RLIMIT_AS is set where there is no memory cgroup. A runtime that reserves much cannot have it."""
 
     @classmethod
-    def of(cls, cpu_s: float, memory_mb: int, at_most_s: float = math.inf) -> "Limits":
-        """The limits that go with a CPU limit: a wall limit, which a program that sleeps meets, and the patience, both
-        ``at_most_s``, but a second at least."""
+    def of(cls, cpu_s: float, memory_mb: int) -> "Limits":
+        """The limits that go with a CPU limit: a wall limit, which a program that sleeps meets, and the patience."""
         wall_s = 3 * cpu_s + 2
-        return cls(cpu_s, max(1.0, min(wall_s, at_most_s)), max(1.0, min(PATIENCE * wall_s, at_most_s)), memory_mb)
+        return cls(cpu_s, wall_s, PATIENCE * wall_s, memory_mb)
+
+    def at_most(self, time_s: float) -> "Limits":
+        """These limits with at most ``time_s`` of wall time and patience, but a second at least."""
+        wall_s, patience_s = (max(1.0, min(limit, time_s)) for limit in (self.wall_s, self.patience_s))
+        return replace(self, wall_s=wall_s, patience_s=patience_s)
 
 
 class RunOutcome(NamedTuple):

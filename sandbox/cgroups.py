@@ -4,10 +4,13 @@ One group for the service with one child a slot. A slot's limits are set for eac
 native/enter.c. Where no memory and process controller can be used, the runner's watch is the portable fallback.
 """
 
+import fcntl
 import os
 import signal
 import time
-from contextlib import suppress
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,6 +85,13 @@ class SlotGroup:
         """How many of the group's processes the kernel has killed for memory."""
         return _counter(self.oom_counter, "oom_kill")
 
+    def problem(self) -> str:
+        """What is wrong with the groups. Empty when nothing is: they are there, and take limits."""
+        for path in self.directories.values():
+            if not (path / "cgroup.procs").exists():
+                return f"{path} is gone"
+        return ""
+
     def is_empty(self) -> bool:
         """Whether no process is left in the group."""
         return not any((path / "cgroup.procs").read_text() for path in self.directories.values())
@@ -103,6 +113,8 @@ class Cgroups:
 
     version: int
     bases: dict[str, Path]
+    locks: list[int]
+    """Descriptors that hold the locks of ``bases``, for as long as this process lives."""
     slots: list[SlotGroup] = field(default_factory=list)
 
     def add_slot(self) -> SlotGroup:
@@ -121,6 +133,8 @@ class Cgroups:
             slot.kill()
         for base in set(self.bases.values()):
             _remove_tree(base)
+        for lock in self.locks:
+            os.close(lock)
 
 
 def create() -> Cgroups:
@@ -166,18 +180,17 @@ def _own_paths() -> dict[str, str]:
 
 
 def _version_1() -> Cgroups:
-    own, bases = _own_paths(), {}
+    own, parents = _own_paths(), {}
     for controller in (*NEEDED, "cpuacct", "cpu"):
         mounts = [(root, at) for kind, root, at, options in _mounts() if kind == "cgroup" and controller in options]
         if not mounts:
             if controller != "cpu":
                 raise SandboxError(f"no {controller} controller is mounted")
             continue
-        bases[controller] = _own_directory(*mounts[0], own.get(controller, "/")) / f"{NAME}-{os.getpid()}"
-    for base in bases.values():
-        _remove_stale(base.parent)
-        base.mkdir(exist_ok=True)  # cpu and cpuacct are often one hierarchy
-    return Cgroups(1, bases)
+        parents[controller] = _own_directory(*mounts[0], own.get(controller, "/"))
+    name = _new_name()
+    locks = [_make(parent, name) for parent in sorted({*parents.values()})]  # cpu and cpuacct are often one hierarchy
+    return Cgroups(1, {controller: parent / name for controller, parent in parents.items()}, locks)
 
 
 def _version_2() -> Cgroups:
@@ -192,16 +205,16 @@ def _version_2() -> Cgroups:
     for parent in candidates:
         if not os.access(parent, os.W_OK):
             continue
-        _remove_stale(parent)
         _leave_to_leaf(parent)
         _enable(parent)
-        base = parent / f"{NAME}-{os.getpid()}"
-        base.mkdir()
+        base = parent / _new_name()
+        lock = _make(parent, base.name)
         if set(NEEDED) <= set((base / "cgroup.controllers").read_text().split()):
             _enable(base)
             _write_if_there(base / "cpu.weight", str(CPU_WEIGHT))
-            return Cgroups(2, dict.fromkeys((*NEEDED, "cpu"), base))
+            return Cgroups(2, dict.fromkeys((*NEEDED, "cpu"), base), [lock])
         base.rmdir()
+        os.close(lock)
     raise SandboxError(f"no group from {own} up lets us hand out memory and pids (as root, or with Delegate=yes)")
 
 
@@ -219,15 +232,58 @@ def _leave_to_leaf(group: Path) -> None:
         (leaf / "cgroup.procs").write_text("0")
 
 
+def _new_name() -> str:
+    """A name that no other service has. Its process number would not do: containers number their processes apart."""
+    return f"{NAME}-run-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+
+
+def _make(parent: Path, name: str) -> int:
+    """Make a service's group, once those of dead services are gone. Returns a descriptor that holds its lock."""
+    with _locked(parent):
+        _remove_stale(parent)
+        (parent / name).mkdir()
+        lock = _lock(parent / name, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert lock is not None, "nobody else can lock a new group while its parent is locked"
+        return lock
+
+
+def _lock(group: Path, how: int) -> int | None:
+    """A descriptor that holds the lock of a group's directory; None when another process holds it.
+
+    The kernel keeps it on the directory itself, for all containers that see it, and gives it up when the process ends.
+    """
+    descriptor = os.open(group, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, how)
+    except OSError as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
+    return descriptor
+
+
+@contextmanager
+def _locked(group: Path) -> Iterator[None]:
+    descriptor = _lock(group, fcntl.LOCK_EX)
+    assert descriptor is not None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _remove_stale(parent: Path) -> None:
-    """Remove the groups of services that were killed, with what is left in them.
+    """Remove the groups of services that were killed, which hold no lock, with what is left in them.
 
     What is left can be a bubblewrap whose first process died before it let the second go on, which then waits for ever.
     The program had not begun in that case.
     """
-    for left in parent.glob(f"{NAME}-[0-9]*"):
-        if not Path("/proc", left.name.rpartition("-")[2]).exists():
-            _remove_tree(left)
+    for left in parent.glob(f"{NAME}-run-*"):
+        with suppress(FileNotFoundError):  # its owner ends at this moment
+            if (lock := _lock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)) is not None:
+                _remove_tree(left)
+                os.close(lock)
 
 
 def _remove_tree(base: Path) -> None:

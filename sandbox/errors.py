@@ -17,5 +17,9 @@ class CheckerError(SandboxError):
     """The checker program that a request brings is at fault; repeating the request changes nothing."""
 
 
+class BadRequestError(Exception):
+    """The request is at fault: its fields, its language, or files that cannot be put into the working directory."""
+
+
 class BoxLostError(SandboxError):
     """A sandbox ended while it was in use. judging.py decides with a canary who is to blame."""

@@ -1,14 +1,18 @@
 """The jobs that the service hands to a worker and the answers. They are plain records, so that a worker imports no web
 framework."""
 
-from dataclasses import dataclass, field
+import pickle
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from sandbox.box import Limits
 
 CompileStatus = Literal["ok", "error", "time_limit", "memory_limit"]
 
+MAX_CODE_BYTES = 1 << 20
+"""A longer source is a compile error."""
 COMPILE_LIMITS = Limits.of(cpu_s=10.0, memory_mb=2048)
 
 
@@ -46,7 +50,6 @@ class CompileJob:
 
     language: str
     code: bytes
-    source_name: str
     folder: str
     """The artifact folder, which appears under this name when the compilation succeeds."""
     limits: Limits
@@ -66,6 +69,13 @@ class Compiled:
     size_bytes: int = 0
 
 
+class Source(NamedTuple):
+    """A program as it was sent."""
+
+    language: str
+    code: bytes
+
+
 @dataclass(frozen=True)
 class Program:
     """A compiled program."""
@@ -79,9 +89,12 @@ class Program:
 class RunJob:
     """Run one compiled program on every test."""
 
-    program: Program
+    language: str
     tests: list[TestCase]
     limits: Limits
+    folder: str = ""
+    """The artifact folder, and below what to run of it: filled in when the program is compiled."""
+    entry: str = ""
     checker: Program | None = None
     """What judges the outputs (checker_program.py). None: they are compared, by ``mode``."""
     mode: str = "tokens"
@@ -94,6 +107,42 @@ class RunJob:
     """Files to put into the working directory first."""
     fetch: list[str] = field(default_factory=list)
     """Paths of files to read from the working directory at the end."""
+
+    @property
+    def count(self) -> int:
+        """How many tests it has."""
+        return len(self.tests)
+
+    @property
+    def program(self) -> Program:
+        """What is run."""
+        return Program(self.language, self.folder, self.entry)
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A RunJob in a file: one that is too large to go through the front process. Limits, artifact and checker are those
+    here."""
+
+    file: Path
+    language: str
+    limits: Limits
+    count: int
+    """How many tests it has."""
+    folder: str = ""
+    entry: str = ""
+    checker: Program | None = None
+
+    @classmethod
+    def of(cls, run: RunJob, file: Path) -> "StoredRun":
+        """``run``, stored in ``file``."""
+        file.write_bytes(pickle.dumps(run, protocol=pickle.HIGHEST_PROTOCOL))
+        return cls(file, run.language, run.limits, run.count)
+
+    def loaded(self) -> RunJob:
+        """The job. Raises OSError when the file is gone, as it is once the client is."""
+        run: RunJob = pickle.loads(self.file.read_bytes())
+        return replace(run, limits=self.limits, folder=self.folder, entry=self.entry, checker=self.checker)
 
 
 @dataclass(frozen=True)
@@ -148,5 +197,19 @@ class Canary:
     language: str
 
 
-Job = CompileJob | RunJob | Canary
+@dataclass(frozen=True)
+class Work:
+    """A request in the service's own terms: what to compile, and the run that follows."""
+
+    code: bytes
+    compile_limits: Limits
+    run: RunJob | StoredRun
+    """Without the artifact."""
+    answer_within_s: float | None = None
+    """How long the client waits for its answer, if that is known."""
+    checker: Source | None = None
+    """The program that is to judge the outputs, if one is."""
+
+
+Job = CompileJob | RunJob | StoredRun | Canary
 Answer = Compiled | Ran | Failed

@@ -31,6 +31,7 @@ from sandbox.jobs import (
     Program,
     Ran,
     RunJob,
+    StoredRun,
     TestCase,
     TestResult,
 )
@@ -59,7 +60,9 @@ class Judge:
             if isinstance(job, Canary):
                 self.canary(job.language)
                 return Ran([])
-            return self.compile(job) if isinstance(job, CompileJob) else self.run(job)
+            if isinstance(job, CompileJob):
+                return self.compile(job)
+            return self.run(job.loaded() if isinstance(job, StoredRun) else job)
         except SandboxError as error:
             return Failed(str(error), by_request=isinstance(error, CheckerError))
         except Exception as error:  # a mistake of ours: the traceback says more than a dead worker would
@@ -82,12 +85,13 @@ class Judge:
 
     def _compile_once(self, job: CompileJob) -> Compiled:
         toolchain = self.toolchains[job.language]
-        command = [part.replace("{source}", job.source_name) for part in toolchain.compile_command]
+        name = toolchain.source_name(job.code.decode("utf-8", "surrogatepass"))
+        command = [part.replace("{source}", name) for part in toolchain.compile_command]
         limits = replace(job.limits, output_bytes=4 << 20)
         script = ["/bin/sh", "-c", f'mkdir -p {OUTPUT} && cd {SOURCES} && exec "$@"', "sh", *command]
         before = self._memory_events()
         with Box(self.slot, toolchain.compile_view, limits, script, sealed=False) as box:
-            box.put(f"{SOURCES}/{job.source_name}", job.code)
+            box.put(f"{SOURCES}/{name}", job.code)
             outcome = next(box.run([b""]))
             files = box.get(OUTPUT, ARTIFACT_BYTES) if _failure(outcome) is None else None
         stderr = (outcome.stderr + outcome.stdout)[:COMPILER_OUTPUT_BYTES]
@@ -307,14 +311,13 @@ class Judge:
         with tempfile.TemporaryDirectory(prefix="canary-", dir=self.slot.scratch) as scratch:
             Path(scratch).chmod(0o755)
             source = CANARIES[language]
-            name = self.toolchains[language].source_name(source)
             folder = f"{scratch}/box"
             limits = Limits.of(CANARY_LIMIT_S, 1024)
-            compiled = self._compile_once(CompileJob(language, source.encode(), name, folder, limits))
+            compiled = self._compile_once(CompileJob(language, source.encode(), folder, limits))
             if compiled.entry is None:
                 raise SandboxError(f"cannot compile: {compiled.stderr.decode(errors='replace').strip()[-300:]}")
             tests = [TestCase(CANARY_INPUT.encode(), CANARY_OUTPUT.encode())] * LOOP_TESTS
-            job = RunJob(Program(language, folder, compiled.entry), tests, replace(limits, memory_mb=256))
+            job = RunJob(language, tests, replace(limits, memory_mb=256), folder, compiled.entry)
             result = next(self._run_from(job, 0, {}))
             if result.verdict != "AC":
                 raise SandboxError(f"{result.verdict} instead of AC: {result.message.strip()[-300:]}")

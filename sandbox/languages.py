@@ -65,8 +65,8 @@ def filled_in(command: tuple[str, ...] | None, entry: str, memory_mb: int) -> li
     return None if command is None else [part.format(memory_mb=memory_mb, entry=entry) for part in command]
 
 
-# These read hostile programs in the service's event loop. A comment or literal that never closes is matched to the end,
-# so that no character is read again from the next opening, and no repetition gives back what it has taken.
+# These read hostile programs, in a worker and outside of any jail. A comment or literal that never closes is matched to
+# the end, so that no character is read again from the next opening, and no repetition gives back what it has taken.
 _JAVA_COMMENT_OR_LITERAL = re.compile(
     r"""
       //[^\n]*+

@@ -15,6 +15,7 @@ class Metrics:
         self.cache_bytes = Gauge("sandbox_compile_cache_bytes", "Size of the compiled programs kept", registry=r)
         self.cpu = Counter("sandbox_cpu_seconds", "CPU time of programs", ["language", "phase"], registry=r)
         self.rejected = Counter("sandbox_rejected", "Requests turned away by a full queue", ["route"], registry=r)
+        self.abandoned = Counter("sandbox_abandoned", "Requests whose client left", ["route"], registry=r)
         self.queue = Gauge("sandbox_queue_depth", "Requests that wait for a slot", registry=r)
         self.busy = Gauge("sandbox_busy_slots", "Slots in use", registry=r)
         self.slots = Gauge("sandbox_slots", "Slots", registry=r)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from sandbox.box import GRACE_S, Slot
-from sandbox.jobs import COMPILE_LIMITS, Answer, Failed, Job, RunJob
+from sandbox.jobs import COMPILE_LIMITS, Answer, Failed, Job, RunJob, StoredRun
 from sandbox.languages import Toolchain
 from sandbox.worker import HEADER, pack
 
@@ -49,16 +49,26 @@ class Worker:
         self._writer.write(pack((self.slot, self.toolchains)))
 
     async def do(self, job: Job) -> Answer:
-        """The answer to a job. It is Failed when the worker dies on it twice."""
-        for attempt in (1, 2):
-            try:
-                return await asyncio.wait_for(self._ask(job), _patience_s(job))
-            except (OSError, EOFError, asyncio.IncompleteReadError, TimeoutError) as error:
-                await self.stop()
-                await self.start()
-                if attempt == 2:
-                    return Failed(f"the worker died: {type(error).__name__} {error}")
-        raise AssertionError("unreachable")
+        """The answer to a job. It is Failed when the worker dies on it twice. When cancelled, ends whatever the worker
+        does first, and leaves another in its place."""
+        try:
+            for attempt in (1, 2):
+                try:
+                    return await asyncio.wait_for(self._ask(job), _patience_s(job))
+                except (OSError, EOFError, asyncio.IncompleteReadError, TimeoutError) as error:
+                    await self._start_again()
+                    if attempt == 2:
+                        return Failed(f"the worker died: {type(error).__name__} {error}")
+            raise AssertionError("unreachable")
+        except asyncio.CancelledError:
+            await self._start_again()
+            raise
+
+    async def _start_again(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()  # the kernel ends its sandbox with it
+        await self.stop()
+        await self.start()
 
     async def _ask(self, job: Job) -> Answer:
         self._writer.write(pack(job))
@@ -84,7 +94,7 @@ class Worker:
 def _patience_s(job: Job) -> float:
     """How long to wait for a worker: longer than one that keeps its own limits takes, even when sandboxes are lost and
     canaries run."""
-    walls = job.limits.patience_s * len(job.tests) if isinstance(job, RunJob) else COMPILE_LIMITS.patience_s
+    walls = job.limits.patience_s * job.count if isinstance(job, RunJob | StoredRun) else COMPILE_LIMITS.patience_s
     return 2 * (walls + GRACE_S) + 1800
 
 

@@ -1,29 +1,55 @@
 """The HTTP service: routes, back-pressure, request ids, structured logs."""
 
-import contextlib
+import asyncio
+import hmac
 import json
 import logging
 import os
 import time
 import uuid
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.requests import ClientDisconnect
 
 from sandbox.api import JudgeRequest, JudgeResponse, RunCodeRequest, RunCodeResponse
-from sandbox.errors import LanguageNotServedError, SandboxError
-from sandbox.judge_service import Asked, BadRequestError, JudgeService
+from sandbox.errors import BadRequestError, LanguageNotServedError, SandboxError
+from sandbox.jobs import Work
+from sandbox.judge_service import JudgeService
 from sandbox.languages import ALIASES
 from sandbox.pool import OverloadedError
 from sandbox.settings import Protection, ServiceSettings
+from sandbox.translation import (
+    SMALL_BYTES,
+    Asked,
+    Report,
+    aside,
+    judge_report,
+    read_judge,
+    read_run_code,
+    read_stored,
+    report_stored,
+    run_code_report,
+)
 
 log = logging.getLogger("sandbox")
 
 Message = MutableMapping[str, Any]
+Result = TypeVar("Result")
+
+CHUNK_BYTES = 256 << 10
+BODY_S = 300.0
+"""Time for a request's body to arrive."""
 
 
 class JsonLines(logging.Formatter):
@@ -38,11 +64,16 @@ class JsonLines(logging.Formatter):
 
 
 class Edge:
-    """ASGI middleware that gives every request an id and refuses a body that is larger than the limit."""
+    """ASGI middleware that gives every request an id, and lets in who may ask.
 
-    def __init__(self, app: Callable[..., Awaitable[None]], max_body_bytes: int) -> None:
+    With a token, a request without it gets 401, but for /health, which then says no more than how the service is.
+    Without one, any process of the machine may ask, but a page in a browser may not: the name under which it has
+    reached a loopback address (DNS rebinding) is in the Host header, and none of ours.
+    """
+
+    def __init__(self, app: Callable[..., Awaitable[None]], token: str | None) -> None:
         self.app = app
-        self.max_body_bytes = max_body_bytes
+        self.token = token
 
     async def __call__(
         self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[..., Any]
@@ -52,37 +83,109 @@ class Edge:
             return
         headers = dict(scope["headers"])
         request_id = headers.get(b"x-request-id", b"").decode("latin-1")[:100] or uuid.uuid4().hex
-        scope.setdefault("state", {})["request_id"] = request_id
-        received, too_large, answered = 0, int(headers.get(b"content-length", b"0")) > self.max_body_bytes, False
-
-        async def counted() -> Message:
-            nonlocal received, too_large
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > self.max_body_bytes:
-                too_large = True
-                raise _TooLargeError
-            return message
+        trusted = self._trusts(headers)
+        scope.setdefault("state", {}).update(request_id=request_id, trusted=trusted)
 
         async def with_id(message: Message) -> None:
-            nonlocal answered
-            if too_large and not answered:
-                return  # the application has seen half a body; 413 is sent below
             if message["type"] == "http.response.start":
-                answered = True
                 message["headers"] = [*message.get("headers", []), (b"x-request-id", request_id.encode("latin-1"))]
             await send(message)
 
-        if not too_large:
-            with contextlib.suppress(_TooLargeError):
-                await self.app(scope, counted, with_id)
-        if too_large and not answered:
-            detail = f"the request is larger than {self.max_body_bytes >> 20} MiB (--max-body-mb)"
-            await JSONResponse({"detail": detail}, 413, {"x-request-id": request_id})(scope, receive, send)
+        if trusted or (self.token is not None and scope["path"] == "/health"):
+            await self.app(scope, receive, with_id)
+        elif self.token is None:
+            detail = "this host name is not served: use localhost, 127.0.0.1 or [::1], or a service with a token"
+            await JSONResponse({"detail": detail}, 421)(scope, receive, with_id)
+        else:
+            detail = "the service's token is missing or wrong: send Authorization: Bearer TOKEN"
+            await JSONResponse({"detail": detail}, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, with_id)
+
+    def _trusts(self, headers: dict[bytes, bytes]) -> bool:
+        if self.token is not None:
+            return hmac.compare_digest(headers.get(b"authorization", b""), b"Bearer " + self.token.encode())
+        try:
+            host = urlsplit(f"//{headers.get(b'host', b'').decode('latin-1')}").hostname or ""
+            return host == "localhost" or ip_address(host).is_loopback
+        except ValueError:
+            return False
 
 
-class _TooLargeError(Exception):
-    pass
+class TooLargeError(Exception):
+    """A body is larger than one may be."""
+
+
+class SlowBodyError(Exception):
+    """A body did not arrive in time."""
+
+
+class Bodies:
+    """The bodies of the requests in the service: each at most ``largest`` bytes, all together ``budget`` bytes."""
+
+    def __init__(self, largest: int, budget: int, overloaded: Callable[[], OverloadedError]) -> None:
+        self.largest, self.budget, self.overloaded = largest, budget, overloaded
+        self.held = 0
+        """Bytes of all requests that have no answer yet."""
+
+    @asynccontextmanager
+    async def of(self, request: Request, files: ExitStack) -> AsyncIterator[bytes | Path]:
+        """The request's body, whose bytes count until the block ends. A large one is in one of ``files``.
+
+        Raises TooLargeError, OverloadedError where the budget is used up, SlowBodyError and starlette's
+        ClientDisconnect."""
+        if int(request.headers.get("content-length", "0")) > self.largest:
+            raise TooLargeError
+        size, body, file, store = 0, bytearray(), None, None
+        try:
+            try:
+                async with asyncio.timeout(BODY_S):
+                    async for chunk in request.stream():
+                        size += len(chunk)
+                        self.held += len(chunk)
+                        if size > self.largest:
+                            raise TooLargeError
+                        if self.held > self.budget:
+                            raise self.overloaded()
+                        if store is None and size > SMALL_BYTES:
+                            file = memory_file(files)
+                            store = files.enter_context(file.open("wb", buffering=0))
+                            store.write(body)
+                        if store is None:
+                            body += chunk
+                        else:
+                            store.write(chunk)
+            except TimeoutError:
+                raise SlowBodyError from None
+            yield bytes(body) if file is None else file
+        finally:
+            self.held -= size
+
+
+def memory_file(files: ExitStack) -> Path:
+    """A new file in memory, which is gone when ``files`` ends. Only our own user's processes can open its path, and
+    no program in a sandbox sees it, because it is in no folder."""
+    descriptor = os.memfd_create("sandbox")
+    files.callback(os.close, descriptor)
+    return Path(f"/proc/{os.getpid()}/fd/{descriptor}")
+
+
+async def unless_gone(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+    """What ``work`` returns. It is cancelled when the client leaves first. Raises ClientDisconnect then."""
+
+    async def gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    working = asyncio.ensure_future(work)
+    tasks = working, asyncio.ensure_future(gone())
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @dataclass
@@ -94,6 +197,10 @@ class ServiceState:
     protection: Protection
     reason: str
     """Why the protection is not full. Empty when it is."""
+    token: str | None = None
+    """What a client must know. None: nothing."""
+    trouble: str = ""
+    """Why the service can judge no more, as of its last proof. Empty when it can."""
     draining: bool = False
     started: float = field(default_factory=time.time)
 
@@ -101,8 +208,9 @@ class ServiceState:
 def build_app(state: ServiceState) -> FastAPI:
     """The application over a service that is ready."""
     app = FastAPI(title="MaD-RL sandbox", summary="Compiles and runs programs against tests", docs_url="/docs")
-    app.add_middleware(Edge, max_body_bytes=state.settings.max_body_mb << 20)
+    app.add_middleware(Edge, token=state.token)
     service, metrics = state.service, state.service.metrics
+    bodies = Bodies(state.settings.max_body_mb << 20, state.settings.budget_mb << 20, service.pool.overloaded)
 
     @app.exception_handler(OverloadedError)
     async def overloaded(request: Request, error: OverloadedError) -> JSONResponse:
@@ -114,7 +222,23 @@ def build_app(state: ServiceState) -> FastAPI:
 
     @app.exception_handler(BadRequestError)
     async def unprocessable(_: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, 422)
+        # What is wrong may be told in the request's own words, which UTF-8 may not carry.
+        return JSONResponse({"detail": str(error).encode("utf-8", "replace").decode()}, 422)
+
+    @app.exception_handler(TooLargeError)
+    async def too_large(_: Request, __: Exception) -> JSONResponse:
+        detail = f"the request is larger than {state.settings.max_body_mb} MiB (--max-body-mb)"
+        return JSONResponse({"detail": detail}, 413, {"Connection": "close"})
+
+    @app.exception_handler(SlowBodyError)
+    async def too_slow(_: Request, __: Exception) -> JSONResponse:
+        detail = f"the body of the request did not arrive in {BODY_S:.0f} s"
+        return JSONResponse({"detail": detail}, 408, {"Connection": "close"})
+
+    @app.exception_handler(ClientDisconnect)
+    async def abandoned(request: Request, _: Exception) -> Response:
+        metrics.abandoned.labels(request.url.path).inc()
+        return Response(status_code=499)  # nobody reads it
 
     @app.exception_handler(LanguageNotServedError)
     async def not_served(_: Request, error: LanguageNotServedError) -> JSONResponse:
@@ -125,45 +249,69 @@ def build_app(state: ServiceState) -> FastAPI:
     async def unavailable(_: Request, error: SandboxError) -> JSONResponse:
         return JSONResponse({"detail": str(error)}, 503, {"Retry-After": "30"})
 
-    async def answered(request: Request, work: Callable[[Any], Awaitable[tuple[Any, Asked]]], body: Any) -> Response:
+    async def answered(request: Request, read: Callable[[bytes], Work], report: Callable[..., Report]) -> Response:
         started, route = time.monotonic(), request.url.path
-        async with service.pool.admission():
-            response, asked = await work(body)
+        # A page in a browser can send other types to any address unasked.
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise BadRequestError("send the request with Content-Type: application/json")
+        with ExitStack() as files:
+            async with bodies.of(request, files) as body:
+                answer, asked = await unless_gone(request, _answer(service, body, files, read, report))
+            content = answer.body if isinstance(answer.body, bytes) else answer.body.open("rb")
         elapsed = time.monotonic() - started
         metrics.duration.labels(route).observe(elapsed)
         metrics.queued.labels(route).observe(asked.queue_s)
+        service.count(asked, answer)
         fields = {
             "request_id": request.state.request_id,
             "route": route,
             "language": asked.language,
-            "verdict": getattr(response, "verdict", None) or response.status,
+            "verdict": answer.verdict,
+            "passed": answer.passed,
+            "first_failed": answer.first_failed,
             "cached": asked.cached,
             "queue_s": round(asked.queue_s, 4),
             "wall_s": round(elapsed, 4),
         }
-        if isinstance(response, JudgeResponse):
-            fields.update(passed=response.passed, total=response.total, first_failed=response.first_failed)
-        if fields["verdict"] in ("IE", "SandboxError"):
-            log.error("judged", extra={"fields": {**fields, "message": response.message}})
+        if answer.verdict == "IE":
+            log.error("judged", extra={"fields": {**fields, "message": answer.message}})
         else:
             log.info("judged", extra={"fields": fields})
-        return Response(response.model_dump_json(), media_type="application/json")
+        if isinstance(content, bytes):
+            return Response(content, media_type="application/json")
+        return StreamingResponse(iter(partial(content.read, CHUNK_BYTES), b""), media_type="application/json")
 
-    @app.post("/judge", response_model=JudgeResponse)
-    async def judge(request: Request, body: JudgeRequest) -> Response:
+    # The bodies are declared for the documentation, and read above.
+    async def judge(body: JudgeRequest) -> None:
         """Compile once, run every test, compare: one verdict."""
-        return await answered(request, service.judge, body)
 
-    @app.post("/run_code", response_model=RunCodeResponse)
-    async def run_code(request: Request, body: RunCodeRequest) -> Response:
+    async def run_code(body: RunCodeRequest) -> None:
         """SandboxFusion's route: run a program once and give back what it printed."""
-        return await answered(request, service.run_code, body)
+
+    for declared, model, read, report in (
+        (judge, JudgeResponse, read_judge, judge_report),
+        (run_code, RunCodeResponse, read_run_code, run_code_report),
+    ):
+        handler = partial(answered, read=read, report=report)
+        route_class = type("Route", (APIRoute,), {"get_route_handler": lambda _, handler=handler: handler})
+        app.router.add_api_route(
+            f"/{declared.__name__}",
+            declared,
+            methods=["POST"],
+            response_model=model,
+            route_class_override=route_class,
+        )
 
     @app.get("/health")
-    async def health() -> JSONResponse:
-        """Answer 200 while programs are taken, and 503 while draining."""
+    async def health(request: Request) -> JSONResponse:
+        """Answer 200 while programs are taken; 503 while draining, and with the reason when the last proof failed."""
+        status = "draining" if state.draining else "broken" if state.trouble else "ok"
+        code = 200 if status == "ok" else 503
+        if not request.state.trusted:
+            return JSONResponse({"status": status}, code)
         body = {
-            "status": "draining" if state.draining else "ok",
+            "status": status,
+            "trouble": state.trouble,
             "protection": state.protection,
             "protection_detail": state.reason,
             "backend": state.settings.backend,
@@ -178,7 +326,7 @@ def build_app(state: ServiceState) -> FastAPI:
             "pid": os.getpid(),
             "run_folder": str(service.cache.folder),
         }
-        return JSONResponse(body, 503 if state.draining else 200)
+        return JSONResponse(body, code)
 
     @app.get("/languages")
     async def languages() -> list[dict[str, Any]]:
@@ -203,3 +351,24 @@ def build_app(state: ServiceState) -> FastAPI:
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
     return app
+
+
+async def _answer(
+    service: JudgeService,
+    body: bytes | Path,
+    files: ExitStack,
+    read: Callable[[bytes], Work],
+    report: Callable[[Asked, int], Report],
+) -> tuple[Report, Asked]:
+    """The answer to a request's body, and what it tells. What is large is in ``files``.
+
+    Raises what JudgeService.do and ``read`` raise."""
+    if isinstance(body, bytes):
+        work = read(body)
+    else:
+        work = await aside(body.stat().st_size, read_stored, read, body, memory_file(files))
+    async with service.pool.admission():
+        asked = await service.do(work)
+    if asked.size_bytes <= SMALL_BYTES:
+        return report(asked, work.run.count), asked
+    return await aside(asked.size_bytes, report_stored, report, asked, work.run.count, memory_file(files)), asked

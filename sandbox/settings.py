@@ -39,8 +39,11 @@ def _switch(default: bool, help: str) -> Any:
 class ServiceSettings:
     """The settings of one service. Each is an option of the command line."""
 
-    host: str = _option("127.0.0.1", "address to listen on; there is no authentication")
+    host: str = _option("127.0.0.1", "address to listen on; any but a loopback address needs --token-file")
     port: int = _option(8080)
+    token_file: Path | None = field(
+        default=None, metadata={"type": Path, "help": "a file with the token that clients must send (Bearer)"}
+    )
     slots: int = _option(len(os.sched_getaffinity(0)), "programs that run at the same time")
     queue_size: int = _option(1024, "requests that may wait for a slot")
     backend: str = _option("bubblewrap", choices=sorted(BACKENDS))
@@ -57,4 +60,5 @@ class ServiceSettings:
     state_dir: Path | None = field(default=None, metadata={"type": Path, "help": "kept between runs"})
     cache_mb: int = _option(2048, "disk space for compiled programs")
     max_body_mb: int = _option(256, "largest request")
+    budget_mb: int = _option(1024, "bytes of all requests that have no answer yet")
     drain_s: float = _option(60.0, "after SIGTERM, time for running requests")

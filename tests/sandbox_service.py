@@ -320,7 +320,7 @@ class Service:
                 pids.add(process.pid)
         cgroups: Counter[str] = Counter()
         for folder, _, _ in os.walk("/sys/fs/cgroup"):  # not a glob, which raises when another service's group goes
-            if f"/madrl-sandbox-{self.pid}" in folder:
+            if f"/madrl-sandbox-run-{self.pid}-" in folder:
                 with contextlib.suppress(OSError):
                     members = {int(line) for line in Path(folder, "cgroup.procs").read_text().split()}
                     cgroups[f"in {folder.split('/')[4]}"] += len(members & pids)

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from madrl.errors import MadrlError
-from madrl.grading.programs.program import URLS_VARIABLE
+from madrl.grading.programs.program import TOKEN_FILE_VARIABLE, URLS_VARIABLE
 from madrl.process import WORKER_ENVIRONMENT
 
-FORWARDED = ("PYTHONPATH", URLS_VARIABLE)
+FORWARDED = ("PYTHONPATH", URLS_VARIABLE, TOKEN_FILE_VARIABLE)
 """Variables that every Ray worker gets, also on a cluster that runs already. They hold no secret: veRL logs them."""
 
 QUEUE = {"name": "TransferQueueController", "namespace": "transfer_queue"}

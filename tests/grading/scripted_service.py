@@ -47,6 +47,7 @@ class ScriptedService:
         self.health = Reply(404)
         self.health_requests = 0
         self.requests: list[dict[str, Any]] = []
+        self.heads: list[str] = []
         self.in_flight = self.most_in_flight = 0
         self.port = 0
         self._server: asyncio.Server | None = None
@@ -86,6 +87,7 @@ class ScriptedService:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                self.heads.append(head)
                 if head.startswith("GET /health HTTP/1.1\r\n"):
                     self.health_requests += 1
                     writer.write(self.health.wire())

@@ -187,6 +187,19 @@ def test_the_services_are_those_in_the_environment(monkeypatch: pytest.MonkeyPat
     default_client.cache_clear()
 
 
+async def test_the_token_in_the_file_that_the_environment_names_goes_with_every_request(
+    service: ScriptedService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    monkeypatch.setenv("MADRL_SANDBOX_TOKEN_FILE", str(file))
+    default_client.cache_clear()
+    with pytest.raises(MadrlError, match="MADRL_SANDBOX_TOKEN_FILE"):
+        default_client()
+    file.write_text("secret\n")
+    await verify_program(Rollout(RESPONSE, GROUND_TRUTH))
+    assert "authorization: bearer secret\r\n" in service.heads[-1].lower()
+
+
 POLYGLOTS = {
     "python and javascript": "1 // 1; '''\nprocess.stdout.write('4\\n')\n// '''\n# print(4)\n",
     "cpp and python": (

@@ -103,6 +103,19 @@ def test_a_url_that_is_none_is_no_sandbox() -> None:
     assert [health.trouble != "" for health in health_of(["nonsense", "http://[", ""])] == [True] * 3
 
 
+async def test_the_token_goes_with_the_question_and_one_that_is_wrong_is_named(
+    services: tuple[ScriptedService, ScriptedService], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    one, other = services
+    one.health, other.health = Reply(body=b'{"status": "ok"}'), healthy("python")
+    (tmp_path / "token").write_text("secret")
+    monkeypatch.setenv("MADRL_SANDBOX_TOKEN_FILE", str(tmp_path / "token"))
+    found = await asyncio.to_thread(health_of, [one.url, other.url])
+    assert "MADRL_SANDBOX_TOKEN_FILE" in found[0].trouble
+    assert found[1].trouble == ""
+    assert "authorization: bearer secret\r\n" in other.heads[-1].lower()
+
+
 def test_other_verifiers_need_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(URLS_VARIABLE, NOBODY)
     check_ready("math", ("en", "python"))

@@ -66,13 +66,32 @@ def test_what_is_left_is_killed(slot: cgroups.SlotGroup) -> None:
 
 
 def test_groups_of_dead_services_are_removed_with_what_is_left_in_them(slot: cgroups.SlotGroup) -> None:
-    dead = subprocess.Popen(["true"])
-    dead.wait()
     parent = slot.directories["memory"].parent.parent
-    stale = parent / f"{cgroups.NAME}-{dead.pid}"
+    stale = parent / f"{cgroups.NAME}-run-of-a-dead-service"
     (stale / "slot-0").mkdir(parents=True)
     left = subprocess.Popen(["sleep", "600"])
     (stale / "slot-0" / "cgroup.procs").write_text(str(left.pid))
     cgroups._remove_stale(parent)
     assert left.wait() == -9
     assert not stale.exists()
+
+
+def test_a_service_that_sees_other_process_numbers_leaves_the_groups_alone(slot: cgroups.SlotGroup) -> None:
+    """Two containers share a cgroup mount, and neither knows the other's processes."""
+    slot.limit(256 << 20, 50)
+    running = _run_inside(slot, "import time\ntime.sleep(600)")
+    code = "from sandbox import cgroups; g = cgroups.create(); g.add_slot(); g.remove()"
+    other = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, "-c", code]
+    assert subprocess.run(other, check=False).returncode == 0
+    assert running.poll() is None
+    assert slot.problem() == ""
+    slot.kill()
+    assert running.wait() == -9
+
+
+def test_groups_that_are_gone_are_a_problem(slot: cgroups.SlotGroup) -> None:
+    assert slot.problem() == ""
+    memory = slot.directories["memory"]
+    memory.rmdir()
+    assert slot.problem() == f"{memory} is gone"
+    memory.mkdir()

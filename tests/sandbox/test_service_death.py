@@ -88,7 +88,8 @@ def busy(service: "Service") -> int:
 
 def groups_of(pid: int) -> list[Path]:
     """The cgroups of the service with this process number."""
-    return [Path(folder) for folder, _, _ in os.walk("/sys/fs/cgroup") if folder.endswith(f"/madrl-sandbox-{pid}")]
+    folders = (Path(folder) for folder, _, _ in os.walk("/sys/fs/cgroup"))
+    return [folder for folder in folders if folder.name.startswith(f"madrl-sandbox-run-{pid}-")]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,8 @@ def starved(own_service: Callable[..., Any]) -> Callable[..., Any]:
     service = own_service()
     folders = [Path(folder) for folder, _, _ in os.walk("/sys/fs/cgroup")]
     groups = {folder / name for folder in folders for name in ("cpu.cfs_quota_us", "cpu.max")}
-    files = [file for file in groups if file.parent.name == f"madrl-sandbox-{service.pid}" and file.exists()]
+    own = f"madrl-sandbox-run-{service.pid}-"
+    files = [file for file in groups if file.parent.name.startswith(own) and file.exists()]
     if not files:
         pytest.skip("CPU bandwidth cannot be limited here: no CPU controller, or not as this user")
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from madrl.grading.programs.sandbox_client import SandboxClient
 
 URLS_VARIABLE = "MADRL_SANDBOX_URLS"
+TOKEN_FILE_VARIABLE = "MADRL_SANDBOX_TOKEN_FILE"
 DEFAULT_URL = "http://127.0.0.1:8080"
 DEADLINE_S = 900.0
 """The time for a response's verdict from the moment that it gets its turn, so that a slow service loses none of
@@ -138,9 +139,21 @@ def default_client() -> "SandboxClient":
     require("programs")
     from madrl.grading.programs.sandbox_client import SandboxClient
 
-    return SandboxClient(sandbox_urls(), deadline_s=DEADLINE_S)
+    return SandboxClient(sandbox_urls(), deadline_s=DEADLINE_S, headers=sandbox_headers())
 
 
 def sandbox_urls() -> list[str]:
     """The services in MADRL_SANDBOX_URLS, comma-separated; DEFAULT_URL when it is unset. Nobody else reads it."""
     return os.environ.get(URLS_VARIABLE, "").replace(",", " ").split() or [DEFAULT_URL]
+
+
+def sandbox_headers() -> dict[str, str]:
+    """What tells the services who asks: the token in the file that MADRL_SANDBOX_TOKEN_FILE names; nothing when it is
+    unset. Nobody else reads it. Raises MadrlError when the file cannot be read."""
+    file = os.environ.get(TOKEN_FILE_VARIABLE)
+    if not file:
+        return {}
+    try:
+        return {"Authorization": f"Bearer {Path(file).read_text(encoding='ascii').strip()}"}
+    except (OSError, ValueError) as error:
+        raise MadrlError(f"cannot read the sandbox's token ({TOKEN_FILE_VARIABLE}): {error}") from error

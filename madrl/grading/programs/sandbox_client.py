@@ -107,6 +107,7 @@ class SandboxClient:
     when no verdict at all has come for as long. ``request_timeout_s`` bounds one attempt and defaults to two thirds of
     the deadline. An attempt ends much earlier at a replica that accepts requests and is not there: every SILENCE_S, or
     a fourth of ``request_timeout_s`` if that is less, its /health is asked for, which a busy service answers.
+    ``headers`` go with every request.
 
     Works in one event loop at a time, and opens new connections in a new loop: ``aclose`` in each one that ends.
     Ignores proxies in the environment. Raises MadrlError when ``urls`` is empty or holds no http(s)://host.
@@ -118,6 +119,7 @@ class SandboxClient:
         max_concurrency: int = 64,
         deadline_s: float = 300.0,
         request_timeout_s: float | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         if not urls:
             raise MadrlError("no sandbox URL: give at least one, such as http://127.0.0.1:8080")
@@ -132,6 +134,7 @@ class SandboxClient:
         self.deadline_s = deadline_s
         self.request_timeout_s = deadline_s * 2 / 3 if request_timeout_s is None else request_timeout_s
         self.patience = _Patience(*(min(at_most_s, self.request_timeout_s / 4) for at_most_s in (SILENCE_S, PROBE_S)))
+        self._headers = headers
         self._replicas = [Replica(url.rstrip("/")) for url in urls]
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: httpx.AsyncClient | None = None
@@ -215,6 +218,7 @@ class SandboxClient:
                 if hasattr(socket, name)
             ]
             self._http = httpx.AsyncClient(
+                headers=self._headers,
                 timeout=httpx.Timeout(self.request_timeout_s, connect=min(CONNECT_TIMEOUT_S, self.request_timeout_s)),
                 transport=httpx.AsyncHTTPTransport(limits=limits, trust_env=False, socket_options=options),
                 trust_env=False,

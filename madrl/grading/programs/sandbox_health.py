@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
 from madrl.extras import require
-from madrl.grading.programs.program import URLS_VARIABLE, sandbox_urls
+from madrl.grading.programs.program import TOKEN_FILE_VARIABLE, URLS_VARIABLE, sandbox_headers, sandbox_urls
 from madrl.tasks import PROGRAMMING_LANGUAGES
 
 CONNECT_TIMEOUT_S, TIMEOUT_S = 5.0, 30.0
@@ -47,10 +47,12 @@ def _health(url: str) -> Health:
     url = url.rstrip("/")
     try:
         timeout = httpx.Timeout(TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
-        answer = httpx.get(f"{url}/health", timeout=timeout, trust_env=False)
+        answer = httpx.get(f"{url}/health", headers=sandbox_headers(), timeout=timeout, trust_env=False)
         if answer.status_code != httpx.codes.OK:
             return Health(url, f"HTTP {answer.status_code}")
         said: Any = answer.json()
+        if said == {"status": "ok"}:  # what it tells to anybody
+            return Health(url, f"it wants another token: name its file in {TOKEN_FILE_VARIABLE}")
         served = tuple(language for language, works in said["languages"].items() if works)
         return Health(url, "", dict(said["missing"]), served, int(said["slots"]), str(said["protection"]))
     except (httpx.HTTPError, httpx.InvalidURL) as error:

@@ -1,0 +1,360 @@
+"""The front process: who may ask, what it refuses, and what it never does itself."""
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import pytest
+from fastapi import FastAPI, Request
+from test_service_death import until
+from uvicorn import Config
+from uvicorn.server import ServerState
+
+from sandbox import connection, jobs
+from sandbox.__main__ import bind, read_token
+from sandbox.api import MAX_TESTS_CPU_S
+from sandbox.box import Slot
+from sandbox.cache import ArtifactCache
+from sandbox.errors import BadRequestError, SandboxError
+from sandbox.jobs import Answer, Canary, Compiled, CompileJob, Failed, Job, JudgeVerdict, Ran, RunJob, StoredRun
+from sandbox.judge_service import JudgeService
+from sandbox.languages import Toolchain
+from sandbox.metrics import Metrics
+from sandbox.pool import OverloadedError, Pool, Worker
+from sandbox.service import Bodies, ServiceState, TooLargeError, build_app
+from sandbox.settings import Protection, ServiceSettings
+from sandbox.translation import aside, read_judge, read_stored, report_stored
+
+TOKEN = "0123456789abcdef" * 2
+
+
+class ScriptedWorker:
+    """A worker that runs nothing: every program prints what is expected, and canaries fail as told."""
+
+    def __init__(self) -> None:
+        self.slot = Slot("", "")
+        self.toolchains = {
+            name: Toolchain(name, f"{name} 1", ("compiler",), ("run",), 0) for name in ("python", "javascript")
+        }
+        self.done: list[Job] = []
+        self.ran: list[jobs.TestCase] = []
+        self.prints = b""
+        self.problem = ""
+
+    async def do(self, job: Job) -> Answer:
+        self.done.append(job)
+        if isinstance(job, CompileJob):
+            return Compiled("ok", "main", 0, b"", b"", 0.0, 0.0)
+        if isinstance(job, RunJob | StoredRun):
+            self.ran = (job.loaded() if isinstance(job, StoredRun) else job).tests
+            return Ran([jobs.TestResult(JudgeVerdict.AC, 0.1, 0.1, 1, 0, None, stdout=self.prints)] * job.count)
+        return Failed(self.problem) if self.problem else Ran([])
+
+
+def scripted(tmp_path: Path, token: str | None = None) -> tuple[ScriptedWorker, ServiceState, FastAPI]:
+    """A service over one scripted worker."""
+    worker = ScriptedWorker()
+    pool = Pool([cast(Worker, worker)], 10)
+    service = JudgeService(pool, ArtifactCache(tmp_path, 1 << 20), {}, Metrics())
+    state = ServiceState(service, ServiceSettings(), Protection.FULL, "", token)
+    return worker, state, build_app(state)
+
+
+async def ask(app: FastAPI, method: str, path: str, host: str = "127.0.0.1:8080", **how: Any) -> httpx.Response:
+    """One request to the application, without a network."""
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"http://{host}") as client:
+        return await client.request(method, path, **how)
+
+
+REQUEST: dict[str, Any] = {"language": "python", "code": "print(1)", "tests": [{"output": "1"}]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"time_limit_s": NaN}',
+        '{"time_limit_s": Infinity}',
+        '{"time_limit_s": 1e999}',
+        '{"memory_limit_mb": ' + "9" * 5000 + "}",
+        '{"checker": {"abs_tol": NaN}}',
+        '{"checker": {"mode": "\\ud800"}}',
+        '{"language": "\\ud800"}',
+        '{"\\ud800": 1}',
+        '{"stop_on_first_failure": "\\udfff"}',
+        "[" * 100_000,
+        "\ud800",
+        "",
+        "null",
+        '{"tests": [' + "0," * 200_000 + "0]}",
+        json.dumps({"tests": [{}] * 1000, "time_limit_s": 60}),
+        "{" + ",".join(f'"a{n}": 0' for n in range(200_000)) + "}",
+    ],
+    ids=lambda body: ascii(body[:40]),
+)
+@pytest.mark.parametrize("route", ["/judge", "/run_code"])
+async def test_a_malformed_request_is_the_clients_error(tmp_path: Path, body: str, route: str) -> None:
+    if body.startswith("{") and len(body) < 1000:
+        own = {**REQUEST, "files": {"\ud800": ""}} if route == "/run_code" else REQUEST
+        body = json.dumps(own)[:-1] + ", " + body[1:]
+    worker, _, app = scripted(tmp_path)
+    content = body.encode("utf-8", "surrogatepass")
+    answer = await ask(app, "POST", route, content=content, headers={"content-type": "application/json"})
+    assert answer.status_code == 422, answer.text
+    assert len(answer.text) < 5000
+    assert worker.done == []
+
+
+def test_all_tests_together_have_a_limit() -> None:
+    work = json.dumps({**REQUEST, "tests": [{}] * 600, "time_limit_s": MAX_TESTS_CPU_S / 600})
+    assert read_judge(work.encode()).run.count == 600
+    with pytest.raises(BadRequestError, match="time_limit_s"):
+        read_judge(json.dumps({**REQUEST, "tests": [{}] * 601, "time_limit_s": MAX_TESTS_CPU_S / 600}).encode())
+
+
+@pytest.mark.parametrize("large", [False, True])
+async def test_what_is_large_is_translated_in_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    asides: list[Any] = []
+
+    async def noted(size_bytes: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        asides.append(function)
+        return await aside(size_bytes, function, *arguments)
+
+    monkeypatch.setattr("sandbox.service.aside", noted)
+    worker, _, app = scripted(tmp_path)
+    worker.prints = b"\0" * (100_000 if large else 10)
+    text = "1 2\n" * (100_000 if large else 10)
+    answer = await ask(app, "POST", "/judge", json={**REQUEST, "tests": [{"input": text, "output": text}] * 3})
+    assert answer.json()["passed"] == 3
+    assert isinstance(worker.done[-1], StoredRun if large else RunJob)
+    assert [test.stdin for test in worker.ran] == [text.encode()] * 3
+    ran = await ask(app, "POST", "/run_code", json={"language": "python", "code": ""})
+    assert ran.json()["run_result"]["stdout"] == worker.prints.decode()
+    assert set(asides) == ({read_stored, report_stored} if large else set())
+    assert await aside(1, os.getpid) != os.getpid()
+
+
+async def test_a_request_that_takes_too_much_memory_to_read_is_the_clients_error() -> None:
+    with pytest.raises(BadRequestError, match="memory"):
+        await aside(1, bytearray, 8 << 30)
+
+
+def request_of(*chunks: bytes, declared: int | None = None) -> Request:
+    """A request with this body."""
+    messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
+    left = iter([*messages, {"type": "http.request", "body": b"", "more_body": False}])
+
+    async def receive() -> Any:
+        return next(left)
+
+    headers = [] if declared is None else [(b"content-length", b"%d" % declared)]
+    return Request({"type": "http", "headers": headers}, receive)
+
+
+async def test_bodies_are_admitted_by_their_bytes_before_anything_reads_them() -> None:
+    bodies = Bodies(10, 15, lambda: OverloadedError(1))
+    with ExitStack() as files:
+        async with bodies.of(request_of(b"12345", b"67890"), files) as first:
+            assert (first, bodies.held) == (b"1234567890", 10)
+            with pytest.raises(OverloadedError):
+                async with bodies.of(request_of(b"123", b"456"), files):
+                    pass
+            assert bodies.held == 10
+            async with bodies.of(request_of(b"12345"), files) as second:
+                assert second == b"12345"
+        assert bodies.held == 0
+        for too_large in (request_of(b"12345", b"678901"), request_of(declared=11)):
+            with pytest.raises(TooLargeError):
+                async with bodies.of(too_large, files):
+                    pass
+        assert bodies.held == 0
+
+
+async def test_a_large_body_is_kept_whole_in_a_file_that_ends_with_its_request() -> None:
+    chunks = [bytes([n]) * 50_000 for n in range(4)]
+    with ExitStack() as files:
+        async with Bodies(1 << 20, 1 << 20, lambda: OverloadedError(1)).of(request_of(*chunks), files) as body:
+            assert isinstance(body, Path)
+            assert body.read_bytes() == b"".join(chunks)
+    assert not body.exists() or "memfd" not in str(body.readlink())
+
+
+class Wire(asyncio.Transport):
+    """The server's end of a connection, of which only the closing is watched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed = asyncio.Event()
+
+    def write(self, data: Any) -> None:
+        """Send nothing."""
+
+    def close(self) -> None:
+        """Note it."""
+        self.closed.set()
+
+    def is_closing(self) -> bool:
+        """Whether it has been closed."""
+        return self.closed.is_set()
+
+
+@pytest.mark.parametrize("beginning", [b"", b"POST /judge HTTP/1.1\r\nHost: loc"])
+async def test_a_head_that_does_not_end_ends_the_connection(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, beginning: bytes
+) -> None:
+    monkeypatch.setattr(connection, "HEAD_S", 0.01)
+    _, _, app = scripted(tmp_path)
+    config = Config(app, log_config=None)
+    config.load()
+    protocol, wire = connection.HeadInTime(config, ServerState(), {}), Wire()
+    protocol.connection_made(wire)
+    if beginning:
+        protocol.data_received(beginning)
+    await asyncio.wait_for(wire.closed.wait(), 60)
+
+
+async def test_a_head_that_ends_is_waited_for_no_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(connection, "HEAD_S", 1000.0)
+    _, _, app = scripted(tmp_path)
+    config = Config(app, log_config=None)
+    config.load()
+    protocol = connection.HeadInTime(config, ServerState(), {})
+    protocol.connection_made(Wire())
+    assert protocol._late is not None
+    protocol.data_received(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert protocol._late is None
+    while not protocol.cycle.response_complete:
+        await asyncio.sleep(0)
+    protocol.data_received(b"GET /health HT")
+    assert protocol._late is not None
+    protocol.connection_lost(None)
+    assert protocol._late is None
+
+
+# ---- who may ask
+
+
+async def test_without_a_token_only_this_machines_own_names_are_served(tmp_path: Path) -> None:
+    _, _, app = scripted(tmp_path)
+    for host in ("localhost:8080", "127.0.0.1", "[::1]:8080", "127.1.2.3:1"):
+        assert (await ask(app, "GET", "/languages", host)).status_code == 200, host
+    for host in ("evil.example:8080", "localhost.evil.example", "192.168.1.1:8080"):
+        answer = await ask(app, "POST", "/judge", host, json=REQUEST)
+        assert (answer.status_code, "x-request-id" in answer.headers) == (421, True), host
+
+
+async def test_what_a_page_in_a_browser_may_send_unasked_is_refused(tmp_path: Path) -> None:
+    worker, _, app = scripted(tmp_path)
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=application/json"):
+        answer = await ask(app, "POST", "/judge", content=json.dumps(REQUEST), headers={"content-type": kind})
+        assert (answer.status_code, "application/json" in answer.text) == (422, True)
+    assert worker.done == []
+    kind = "Application/JSON; charset=utf-8"
+    answer = await ask(app, "POST", "/judge", content=json.dumps(REQUEST), headers={"content-type": kind})
+    assert answer.json()["verdict"] == "AC"
+
+
+async def test_the_documentation_tells_every_field_of_a_request(tmp_path: Path) -> None:
+    _, _, app = scripted(tmp_path)
+    described = (await ask(app, "GET", "/openapi.json")).json()
+    for route, model in (("/judge", "JudgeRequest"), ("/run_code", "RunCodeRequest")):
+        body = described["paths"][route]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert body["$ref"] == f"#/components/schemas/{model}"
+        assert "language" in described["components"]["schemas"][model]["properties"]
+
+
+async def test_with_a_token_nothing_is_told_without_it_but_whether_the_service_is_well(tmp_path: Path) -> None:
+    worker, _, app = scripted(tmp_path, TOKEN)
+    wrong: list[dict[str, str]] = [{}, {"authorization": f"Bearer {TOKEN}x"}, {"authorization": TOKEN}]
+    for headers in wrong:
+        for method, path in (("POST", "/judge"), ("POST", "/run_code"), ("GET", "/languages"), ("GET", "/metrics")):
+            answer = await ask(app, method, path, "node1:8080", headers=headers, json=REQUEST)
+            assert answer.status_code == 401, path
+        answer = await ask(app, "GET", "/health", "node1:8080", headers=headers)
+        assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    assert worker.done == []
+    right = {"authorization": f"Bearer {TOKEN}"}
+    assert (await ask(app, "POST", "/judge", "node1:8080", headers=right, json=REQUEST)).json()["verdict"] == "AC"
+    assert (await ask(app, "GET", "/health", "node1:8080", headers=right)).json()["slots"] == 1
+
+
+def test_an_address_that_others_reach_needs_a_token() -> None:
+    with pytest.raises(SandboxError, match="--token-file"):
+        bind("0.0.0.0", 0, loopback_only=True)
+    bind("127.0.0.1", 0, loopback_only=True).close()
+    bind("0.0.0.0", 0, loopback_only=False).close()
+
+
+def test_a_token_that_is_easily_guessed_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    with pytest.raises(SandboxError, match="cannot read"):
+        read_token(file)
+    for text in ("", "\n", "short", "two words and some more of them"):
+        file.write_text(text)
+        with pytest.raises(SandboxError, match="openssl rand"):
+            read_token(file)
+    file.write_text(TOKEN + "\n")
+    assert read_token(file) == TOKEN
+
+
+# ---- whether it can still judge
+
+
+async def test_health_turns_503_with_the_reason_when_a_proof_fails_and_back(tmp_path: Path) -> None:
+    worker, state, app = scripted(tmp_path)
+    worker.problem = "cannot compile: no space left"
+    state.trouble = await state.service.prove(1000)
+    answer = await ask(app, "GET", "/health")
+    assert (answer.status_code, answer.json()["status"]) == (503, "broken")
+    for language in ("python", "javascript"):
+        assert f"{language}: its canary program failed: cannot compile: no space left" in answer.json()["trouble"]
+    worker.problem = ""
+    state.trouble = await state.service.prove(1000)
+    assert (await ask(app, "GET", "/health")).status_code == 200
+
+
+async def test_a_language_that_ran_a_program_needs_no_canary(tmp_path: Path) -> None:
+    worker, state, app = scripted(tmp_path)
+    await ask(app, "POST", "/judge", json=REQUEST)
+    worker.done.clear()
+    assert await state.service.prove(1000) == ""
+    assert worker.done == [Canary("javascript")]
+
+
+# ---- clients that leave
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("route", ["/judge", "/run_code"])
+def test_what_a_client_that_left_asked_for_is_ended_and_dropped(own_service: Callable[..., Any], route: str) -> None:
+    service = own_service("--slots", "1")
+
+    def begin() -> socket.socket:
+        own = {"time_limit_s": 60, "tests": [{}] * 20} if route == "/judge" else {"run_timeout": 300}
+        body = json.dumps({"language": "python", "code": service.held(), **own})
+        client = socket.create_connection(("127.0.0.1", service.port))
+        head = f"POST {route} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        return client
+
+    def load() -> tuple[int, int]:
+        health = service.get("/health").json()
+        return health["busy"], health["waiting"]
+
+    running = begin()
+    assert until(lambda: service.holds() == 1)
+    waiting = begin()
+    assert until(lambda: load() == (1, 1))
+    waiting.close()
+    assert until(lambda: load() == (1, 0))
+    running.close()
+    assert until(lambda: load() == (0, 0) and service.holds() == 0)
+    assert service.judge(**REQUEST)["verdict"] == "AC"
+    assert f'sandbox_abandoned_total{{route="{route}"}} 2.0' in service.get("/metrics").text
