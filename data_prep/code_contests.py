@@ -1,12 +1,13 @@
 r"""CodeContests (Li et al. 2022) as veRL parquet.
 
     python -m data_prep.code_contests --local_save_dir DIR [--local_dataset_path DIR_OR_FILE] [--seed 42]
-                                      [--no_reference_check]
+                                      [--no_reference_check] [--testlib testlib.h]
 
 Source: deepmind/code_contests, or files of its rows, or of rows ``{content, id, labels, test}`` with ``labels`` a JSON
-object and ``test`` a JSON list of ``{"input": {"stdin"}, "output": {"stdout"}}``. Writes train.parquet (the training
-pool), selection.parquet (200 problems to choose a warm-start checkpoint on), validation.parquet (60), holdout.parquet
-(200), tests/ and manifest.json; splits.py says which problem goes where.
+object and ``test`` a JSON list of ``{"input": {"stdin"}, "output": {"stdout"}}``. A row of either may have a
+``checker``, C++ in testlib's convention as CodeContests+ has it, where several outputs are right (sandbox/README.md).
+Writes train.parquet (the training pool), selection.parquet (200 problems to choose a warm-start checkpoint on),
+validation.parquet (60), holdout.parquet (200), tests/ and manifest.json; splits.py says which problem goes where.
 
 A problem's tests (public, private and generated, one of each) lie in ``tests/SHA256.json`` as ``{"tests": [{"input",
 "output"}, ...]}``, one copy for all its rollouts. The ground truth is ``{"tests_file": its absolute path,
@@ -17,8 +18,8 @@ HackerEarth): what a slow language costs is part of what the reward measures.
 Dropped, each with its reason in the manifest: problems that read or write files, that are interactive, whose text names
 one of our languages, that have no text or no tests, whose tests contradict each other (one input, two outputs) or
 exceed what the sandbox takes, and those of whose reference solutions in C++, Python and Java none passes
-(program_references.py). A problem that accepts several outputs cannot be told from its tests: where only one of them is
-expected, right programs fail.
+(program_references.py). A problem that accepts several outputs cannot be told from its tests: without a checker right
+programs fail. Where one of its own solutions does, the manifest names it (``may_need_a_checker``).
 """
 
 import argparse
@@ -36,7 +37,7 @@ from pydantic import ValidationError
 
 from data_prep.benchmark import RowAccount, write_benchmark
 from data_prep.command_line import benchmark_parser, run
-from data_prep.program_references import Candidate, Solution, rejected_programs
+from data_prep.program_references import Candidate, Solution, checked_references
 from data_prep.save_folder import filling
 from data_prep.sources import TEST, TRAIN, VALIDATION, Record, open_parts
 from data_prep.splits import DroppedRow, SourceProblem, Splits, split_problems
@@ -60,7 +61,7 @@ LANGUAGES = {2: "cpp", 3: "python", 4: "java"}
 TEST_FIELDS = ("public_tests", "private_tests", "generated_tests")
 COLUMNS = (
     *("name", "description", *TEST_FIELDS, "source", "solutions", "input_file", "output_file"),
-    *("time_limit", "memory_limit_bytes", "content", "id", "labels", "test"),
+    *("time_limit", "memory_limit_bytes", "content", "id", "labels", "test", "checker"),
 )
 """What is read of either schema; the hub's wrong solutions alone are half of its bytes."""
 
@@ -72,6 +73,7 @@ _INTERACTIVE = re.compile(
     r"|\bstdout\.flush\b|^[- \t]*interaction[- \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
+_TESTLIB = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]testlib\.h[>\"][^\n]*$", re.MULTILINE)
 _LANGUAGE = re.compile(r"(?<!\w)(?:python|pypy|[cс]\+\+|java|javascript|golang|node\.?js)(?!\w)", re.IGNORECASE)
 
 
@@ -94,6 +96,8 @@ class ContestProblem(NamedTuple):
     solutions: list[Solution]
     files: str
     """The files that it reads and writes in place of the standard streams; empty for almost all."""
+    checker: str
+    """The program that says whether an output is right; empty where the expected one alone is."""
 
 
 def published(record: Record) -> ContestProblem:
@@ -115,6 +119,7 @@ def _from_hub(record: Record) -> ContestProblem:
         _limits(record),
         _solutions(record),
         f"{record.value('input_file') or ''} {record.value('output_file') or ''}".strip(),
+        _checker(record),
     )
 
 
@@ -129,7 +134,14 @@ def _from_fusion(record: Record) -> ContestProblem:
             f"{record.where}: 'labels' and 'test' are not {{name, source}} and a list of "
             f"{{input: {{stdin}}, output: {{stdout}}}} ({type(error).__name__} {error})"
         ) from None
-    return ContestProblem(name, source, text, _tests(record, "test", inputs, outputs), {}, [], "")
+    return ContestProblem(name, source, text, _tests(record, "test", inputs, outputs), {}, [], "", _checker(record))
+
+
+def _checker(record: Record) -> str:
+    checker = record.fields.get("checker") or ""
+    if not isinstance(checker, str):
+        raise MadrlError(f"{record.where}: field 'checker' is no text: it holds the checker's C++ source")
+    return checker
 
 
 def _json(record: Record, name: str) -> Any:
@@ -191,6 +203,8 @@ class Intake:
     """Where the tests are written."""
     final: Path
     """Where they will be."""
+    testlib: str | None = None
+    """The text of testlib.h, which checkers that include it get in its place."""
     candidates: dict[str, Candidate] = field(default_factory=dict)
     """Origin -> the problem with its solutions."""
 
@@ -214,14 +228,20 @@ class Intake:
             return dropped("names_a_language", f"its text has {named[0]!r}")
         if not tests:
             return dropped("no_tests", "it has none")
-        if contradiction := _contradiction(tests):
+        if not row.checker and (contradiction := _contradiction(tests)):
             return dropped("contradictory_tests", contradiction)
-        content = json.dumps({"tests": [test._asdict() for test in tests]}, ensure_ascii=False)
+        if _TESTLIB.search(row.checker) and self.testlib is None:
+            return dropped("no_testlib", "its checker includes testlib.h: pass --testlib PATH")
+        judged: dict[str, Any] = {"tests": [test._asdict() for test in tests]}
+        if row.checker:
+            code = _TESTLIB.sub(lambda _: self.testlib or "", row.checker)
+            judged["checker"] = {"mode": "program", "language": "cpp", "code": code}
+        content = json.dumps(judged, ensure_ascii=False)
         try:
             encoded = content.encode()
         except UnicodeEncodeError as error:
             return dropped("not_unicode", f"its tests: {error.reason}")
-        if excess := _excess(tests, row.limits, len(encoded)):
+        if excess := _excess(judged, row.limits, len(encoded)):
             return dropped("over_sandbox_limits", excess)
         file = f"{hashlib.sha256(encoded).hexdigest()}.json"
         (self.staged / file).write_bytes(encoded)
@@ -232,6 +252,7 @@ class Intake:
             _ground_truth(self.staged / file, row.limits),
             json.dumps([file, row.limits]),
             row.solutions,
+            has_checker=bool(row.checker),
         )
         extra = {"problem_id": row.name, "source": row.source, "n_tests": len(tests), "tests_file": file}
         return SourceProblem(record.where, record.split, text, _ground_truth(self.final / file, row.limits), extra)
@@ -257,13 +278,13 @@ def _contradiction(tests: Sequence[ProgramTest]) -> str:
     return ""
 
 
-def _excess(tests: Sequence[ProgramTest], limits: dict[str, float], size_bytes: int) -> str:
+def _excess(judged: dict[str, Any], limits: dict[str, float], size_bytes: int) -> str:
     """What the sandbox would refuse, in its own words; empty when nothing."""
     room = (ServiceSettings().max_body_mb << 20) - MAX_CODE_BYTES
     if size_bytes > room:
         return f"its tests have {size_bytes} bytes, the sandbox takes {room}"
     try:
-        JudgeRequest(language="python", code="", tests=[test._asdict() for test in tests], **limits)
+        JudgeRequest(language="python", code="", **judged, **limits)
     except ValidationError as error:
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
@@ -277,19 +298,25 @@ def prepare(args: argparse.Namespace) -> list[str]:
     with filling(save_dir) as folder:
         staged = folder / TESTS
         staged.mkdir()
-        intake = Intake(staged, save_dir / TESTS)
+        intake = Intake(staged, save_dir / TESTS, args.testlib.read_text("utf-8") if args.testlib else None)
         problems = account.problems(intake.parse)
         candidates = [intake.candidates[problem.origin] for problem in problems]
         unchecked = len([c for c in candidates if args.no_reference_check or not c.solutions])
+        disputed: list[str] = []
         if not args.no_reference_check:
-            problems = account.keep(problems, rejected_programs(candidates, save_dir / VERDICTS))
+            check = checked_references(candidates, save_dir / VERDICTS)
+            problems, disputed = account.keep(problems, check.dropped), check.disputed
         splits = split_problems(problems, args.seed)
         facts = {
             "reference_check": not args.no_reference_check,
             "problems_without_a_checked_reference": unchecked,
+            "may_need_a_checker": disputed,
             "tests": _keep_used_tests(staged, splits),
         }
-        return write_benchmark(folder, NAME, "code", splits, account, args, **facts)
+        lines = write_benchmark(folder, NAME, "code", splits, account, args, **facts)
+        if disputed:
+            lines.append(f"{len(disputed)} problems may need a checker: right solutions fail (see manifest.json)")
+        return lines
 
 
 def _keep_used_tests(staged: Path, splits: Splits) -> dict[str, float]:
@@ -310,6 +337,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--no_reference_check",
         action="store_true",
         help="keep problems without running their reference solutions, which needs the sandbox (python -m sandbox)",
+    )
+    parser.add_argument(
+        "--testlib",
+        type=Path,
+        metavar="testlib.h",
+        help="the header that checkers include; rows that need it are dropped",
     )
     return run(parser, prepare, argv)
 

@@ -50,20 +50,31 @@ class Candidate(NamedTuple):
     key: str
     """Its tests and limits, whatever folder the tests are in."""
     solutions: Sequence[Solution]
+    has_checker: bool = False
+    """Whether a program of the problem's own says which outputs are right."""
 
 
-def rejected_programs(candidates: Sequence[Candidate], verdicts: Path) -> dict[str, DroppedRow]:
-    """Origin -> the dropped row, for each problem none of whose solutions is accepted. Problems without a solution are
-    left alone.
+class ReferenceCheck(NamedTuple):
+    """What came of trying the problems' own solutions."""
+
+    dropped: dict[str, DroppedRow]
+    """Origin -> the dropped row, for each problem none of whose solutions is accepted."""
+    disputed: list[str]
+    """The names of problems without a checker of which a solution that was tried gives another output than expected:
+    perhaps several are right."""
+
+
+def checked_references(candidates: Sequence[Candidate], verdicts: Path) -> ReferenceCheck:
+    """Try the problems' own solutions. Problems without one are left alone.
 
     ``verdicts`` is the file of verdicts so far. Raises MadrlError when no sandbox answers.
     """
     candidates = [candidate for candidate in candidates if candidate.solutions]
     if not candidates:
-        return {}
+        return ReferenceCheck({}, [])
     known = _known_verdicts(verdicts)
     with verdicts.open("a", encoding="utf-8") as file:
-        return asyncio.run(_rejected(candidates, known, file))
+        return asyncio.run(_checked(candidates, known, file))
 
 
 def _known_verdicts(path: Path) -> dict[str, str]:
@@ -95,10 +106,11 @@ def fenced(solution: Solution) -> str:
     return f"{fence}{solution.language}\n{solution.code}\n{fence}\n"
 
 
-async def _rejected(candidates: Sequence[Candidate], known: Mapping[str, str], file: TextIO) -> dict[str, DroppedRow]:
-    """What rejected_programs says, with the verdicts ``known``; new ones are appended to ``file``."""
+async def _checked(candidates: Sequence[Candidate], known: Mapping[str, str], file: TextIO) -> ReferenceCheck:
+    """What checked_references says, with the verdicts ``known``; new ones are appended to ``file``."""
     verify, turns = load_verifier("code"), asyncio.Semaphore(AT_A_TIME)
     drops: dict[str, DroppedRow] = {}
+    disputed: list[str] = []
 
     async def check(candidate: Candidate) -> None:
         tried = []
@@ -120,6 +132,8 @@ async def _rejected(candidates: Sequence[Candidate], known: Mapping[str, str], f
                     "reference_ungraded" if ungraded else "reference_rejected",
                     f"{candidate.name}: {'; '.join(tried)}",
                 )
+        if not candidate.has_checker and any(reason.endswith(" wa") for reason in tried):
+            disputed.append(candidate.name)
         advance(1)
 
     with progress("grading reference solutions", len(candidates)) as advance:
@@ -137,7 +151,7 @@ async def _rejected(candidates: Sequence[Candidate], known: Mapping[str, str], f
         finally:
             watch.cancel()
             await default_client().aclose()
-    return drops
+    return ReferenceCheck(drops, sorted(disputed))
 
 
 def _noted(key: str, verification: Verification, file: TextIO) -> str:

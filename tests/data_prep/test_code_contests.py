@@ -16,6 +16,7 @@ import pytest
 from prepared_data import content, module_command, read_rows, real_data, run_module
 
 from data_prep import code_contests, program_references, sources
+from data_prep.splits import SourceProblem
 from madrl.grading.programs.program import default_client, program_tests
 from madrl.schema import check_parquet
 
@@ -411,6 +412,68 @@ def test_the_real_sandbox_accepts_right_references_and_no_wrong_ones(
     default_client.cache_clear()
     [dropped] = manifest_of(tmp_path / "out")["dropped"]
     assert (dropped["row"], dropped["detail"]) == ("train.parquet, row 5", "5_A. Successor: cpp ce; python wa")
+
+
+CHECKER = r"""
+#include "testlib.h"
+int main(int argc, char* argv[]) {
+  registerTestlibCmd(argc, argv);
+  int asked = inf.readInt(), said = ouf.readInt();
+  if (said <= asked) quitf(_wa, "%d is not larger", said);
+  quitf(_ok, "%d", said);
+}
+"""
+TESTLIB = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+enum TResult { _ok, _wa };
+struct InStream { std::ifstream file; int readInt() { int n; file >> n; return n; } } inf, ouf;
+void registerTestlibCmd(int, char* argv[]) { inf.file.open(argv[1]); ouf.file.open(argv[2]); }
+void quitf(TResult result, const char* format, int n) { fprintf(stderr, format, n); exit(result); }
+"""
+
+
+def test_a_checker_goes_along_with_the_tests_and_testlib_in_it(tmp_path: Path) -> None:
+    intake = code_contests.Intake(tmp_path, Path("/final/tests"), TESTLIB)
+    several = some_tests(("1", "2"), ("1", "3"))
+    row = a_row(5, checker=CHECKER, private_tests=several)
+    problem = intake.parse(sources.Record("train", "train.parquet, row 3", row))
+    assert isinstance(problem, SourceProblem)
+    [file] = tmp_path.iterdir()
+    checker = json.loads(file.read_text("utf-8"))["checker"]
+    assert (checker["mode"], checker["language"]) == ("program", "cpp")
+    assert TESTLIB in checker["code"]
+    assert "testlib.h" not in checker["code"]
+
+
+def test_a_checker_that_includes_testlib_is_dropped_without_it(tmp_path: Path) -> None:
+    dropped = parsed(tmp_path, checker=CHECKER)
+    assert (dropped.reason, "--testlib" in dropped.detail) == ("no_testlib", True)
+
+
+def test_a_problem_whose_right_solutions_fail_may_need_a_checker(tmp_path: Path, judge: Judge) -> None:
+    rows = [*(a_row(i) for i in range(6)), with_solutions(6, (3, WRONG), (3, PYTHON))]
+    assert prepare(write_source(tmp_path / "train.parquet", rows), tmp_path / "out") == 0
+    assert manifest_of(tmp_path / "out")["may_need_a_checker"] == ["6_A. Successor"]
+
+
+@pytest.mark.sandbox
+def test_the_real_sandbox_asks_a_problems_checker(
+    tmp_path: Path, own_service: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MADRL_SANDBOX_URLS", own_service().url)
+    default_client.cache_clear()
+    (tmp_path / "testlib.h").write_text(TESTLIB)
+    other = "print(int(input()) + 7)"
+    rows = [{**with_solutions(i, (3, other)), "checker": CHECKER} for i in range(5)]
+    rows.append({**with_solutions(5, (3, WRONG)), "checker": CHECKER})
+    source = write_source(tmp_path / "train.parquet", rows)
+    assert prepare(source, tmp_path / "out", "--testlib", str(tmp_path / "testlib.h")) == 0
+    default_client.cache_clear()
+    manifest = manifest_of(tmp_path / "out")
+    assert [drop["row"] for drop in manifest["dropped"]] == ["train.parquet, row 5"]
+    assert manifest["may_need_a_checker"] == []
 
 
 # The published problems.
