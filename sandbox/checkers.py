@@ -1,7 +1,7 @@
 """Whether an output is the expected one: by tokens, by lines or byte for byte.
 
 Runs on the host, on bytes that a hostile program chose: every mode takes time in proportion to their number, and no
-bytes make it raise. Special judges (several right answers) are not covered.
+bytes make it raise. Where several answers are right, checker_program.py asks a program.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Errors on our side. None of them is ever the program's doing."""
+"""Errors on our side, or in a request. None of them is ever the program's doing."""
 
 
 class SandboxError(Exception):
