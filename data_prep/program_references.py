@@ -16,6 +16,7 @@ from typing import NamedTuple, TextIO
 from data_prep.splits import DroppedRow
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
+from madrl.grading.programs.fleet import all_addresses
 from madrl.grading.programs.program import URLS_VARIABLE, default_client, sandbox_urls
 from madrl.grading.verifiers import load_verifier
 from madrl.progress import progress
@@ -179,7 +180,7 @@ async def _sandbox_answers() -> bool:
     import httpx
 
     async with httpx.AsyncClient(timeout=HEALTH_TIMEOUT_S, trust_env=False) as http:
-        for url in sandbox_urls():
+        for url in all_addresses(sandbox_urls()):
             try:
                 await http.get(f"{url.rstrip('/')}/health")
             except (httpx.HTTPError, httpx.InvalidURL):

@@ -138,10 +138,11 @@ def _sandbox() -> list[Check]:
     Only tasks with programs need one. A missing replica is therefore a failure only where MADRL_SANDBOX_URLS promises
     it, and a missing language only where no other replica has it.
     """
+    from madrl.grading.programs.fleet import all_addresses
     from madrl.grading.programs.program import URLS_VARIABLE, sandbox_urls
     from madrl.grading.programs.sandbox_health import START, health_of
 
-    found = health_of(sandbox_urls())
+    found = health_of(all_addresses(sandbox_urls()))
     served = {language for health in found for language in health.served}
     checks = []
     for health in found:

@@ -150,7 +150,7 @@ async def test_a_language_that_a_replica_lacks_is_graded_by_another_and_that_rep
         # It misses all sixty first choices once in 2^60 runs.
         assert {(await client.judge(java)).verdict for _ in range(60)} == {"WA"}
         assert lacking.requests == [java]
-        (record,) = [replica for replica in client._replicas if replica.url == lacking.url]
+        (record,) = [replica for replica in client._fleet.known if replica.url == lacking.url]
         assert (record.aside_until, record.failures) == (0.0, 0)
         await whole.kill()
         assert (await client.judge(REQUEST)).verdict == "AC"
@@ -301,7 +301,7 @@ async def test_a_request_that_its_deadline_ends_is_a_failure_of_the_replica_that
     async with ScriptedService(hang) as service, asking(service, deadline_s=0.5, request_timeout_s=600) as client:
         result = await client.judge(REQUEST)
         assert (result.verdict, result.reason) == (None, "no sandbox verdict within 0.5 s: no answer")
-        (replica,) = client._replicas
+        (replica,) = client._fleet.known
         assert (replica.failures, replica.in_flight) == (1, 0)
 
 
@@ -313,7 +313,7 @@ async def test_a_request_that_its_caller_ends_is_nobody_s_failure() -> None:
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
-        assert client._replicas[0].failures == 0
+        assert client._fleet.known[0].failures == 0
 
 
 async def test_a_machine_that_has_vanished_from_the_network_is_noticed_by_tcp_itself() -> None:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 import httpx
 
 from madrl.errors import MadrlError
+from madrl.grading.programs.fleet import Fleet
 from madrl.grading.programs.replicas import Replica, next_replica
 
 VERDICTS = frozenset({"AC", "WA", "TLE", "MLE", "RE", "CE", "OLE"})
@@ -95,7 +96,8 @@ class _Patience(NamedTuple):
 
 
 class SandboxClient:
-    """Asks replicas of the service at ``urls`` for verdicts.
+    """Asks replicas of the service for verdicts. ``urls`` are addresses, or sources of addresses that change
+    (fleet.py).
 
     A request goes to the replica with the fewest of our own requests in flight. One that loses connections or answers
     5xx or IE is left alone for a short, growing time; one that answers 429 for as long as it asks; one that has no
@@ -110,7 +112,7 @@ class SandboxClient:
     ``headers`` go with every request.
 
     Works in one event loop at a time, and opens new connections in a new loop: ``aclose`` in each one that ends.
-    Ignores proxies in the environment. Raises MadrlError when ``urls`` is empty or holds no http(s)://host.
+    Ignores proxies in the environment. Raises MadrlError when ``urls`` is empty or holds what is no source.
     """
 
     def __init__(
@@ -123,19 +125,12 @@ class SandboxClient:
     ) -> None:
         if not urls:
             raise MadrlError("no sandbox URL: give at least one, such as http://127.0.0.1:8080")
-        for url in urls:
-            try:
-                scheme, host = httpx.URL(url).scheme, httpx.URL(url).host
-            except httpx.InvalidURL:
-                scheme, host = "", ""
-            if scheme not in ("http", "https") or not host:
-                raise MadrlError(f"sandbox URL {url!r} is no web address: write it as http://host:port")
         self.max_concurrency = max_concurrency
         self.deadline_s = deadline_s
         self.request_timeout_s = deadline_s * 2 / 3 if request_timeout_s is None else request_timeout_s
         self.patience = _Patience(*(min(at_most_s, self.request_timeout_s / 4) for at_most_s in (SILENCE_S, PROBE_S)))
         self._headers = headers
-        self._replicas = [Replica(url.rstrip("/")) for url in urls]
+        self._fleet = Fleet(urls)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: httpx.AsyncClient | None = None
         self._turns = asyncio.Semaphore(max_concurrency)
@@ -144,8 +139,8 @@ class SandboxClient:
 
     @property
     def urls(self) -> list[str]:
-        """The replicas' addresses."""
-        return [replica.url for replica in self._replicas]
+        """The replicas' addresses, as of the last look."""
+        return [replica.url for replica in self._fleet.known]
 
     async def __aenter__(self) -> Self:
         return self
@@ -231,9 +226,14 @@ class SandboxClient:
         language = str(request["language"])
         replica, internal_errors = None, 0
         for attempt in itertools.count():
-            able = [replica for replica in self._replicas if replica.may_have(language)]
+            replicas = await self._fleet.replicas()
+            able = [replica for replica in replicas if replica.may_have(language)]
+            if not replicas:  # pods or nodes that are still to come
+                course.trouble = f"no sandbox at {', '.join(self._fleet.sources)} {self._fleet.trouble}".rstrip()
+                await asyncio.sleep(random.uniform(0, MAX_BACKOFF_S))
+                continue
             if not able:
-                return JudgeResult(None, self._no_replica_has(language), httpx.codes.NOT_IMPLEMENTED)
+                return JudgeResult(None, _no_replica_has(language, replicas), httpx.codes.NOT_IMPLEMENTED)
             replica = await next_replica(able, avoid=replica)
             try:
                 return await _attempt(http, replica, language, body, self.patience, course)
@@ -247,9 +247,10 @@ class SandboxClient:
             await asyncio.sleep(random.uniform(0, min(MAX_BACKOFF_S, BACKOFF_S * 2.0 ** min(attempt, 30))))
         raise AssertionError("unreachable")
 
-    def _no_replica_has(self, language: str) -> str:
-        said = "; ".join(f"{replica.url}: {replica.without[language][1]}" for replica in self._replicas)
-        return f"no sandbox serves {language} ({said}): install it and start that sandbox again, or add one that has it"
+
+def _no_replica_has(language: str, replicas: Sequence[Replica]) -> str:
+    said = "; ".join(f"{replica.url}: {replica.without[language][1]}" for replica in replicas)
+    return f"no sandbox serves {language} ({said}): install it and start that sandbox again, or add one that has it"
 
 
 async def _attempt(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
 from madrl.extras import require
+from madrl.grading.programs.fleet import all_addresses
 from madrl.grading.programs.program import TOKEN_FILE_VARIABLE, URLS_VARIABLE, sandbox_headers, sandbox_urls
 from madrl.tasks import PROGRAMMING_LANGUAGES
 
@@ -64,7 +65,7 @@ def _health(url: str) -> Health:
 def check_sandbox(categories: Sequence[str]) -> None:
     """Raises MadrlError, with the remedy, when no service at sandbox_urls() takes programs, or when one of
     ``categories`` is a programming language that none of them has."""
-    found = health_of(sandbox_urls())
+    found = health_of(all_addresses(sandbox_urls()))
     answering = [health for health in found if not health.trouble]
     if not answering:
         asked = ", ".join(f"{health.url} ({health.trouble})" for health in found)
