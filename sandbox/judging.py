@@ -163,18 +163,37 @@ class Judge:
                     return
 
     def _asked(self, checker: Program, cases: Sequence[tuple[TestCase, bytes]]) -> list[Checked]:
-        """The checker's word on each output. Raises CheckerError also when its sandbox is lost twice."""
+        """The checker's word on each output. One at which its sandbox is lost twice is wrong, unless that happens at
+        the expected output too: CheckerError."""
         toolchain = self.toolchains[checker.language]
         start = filled_in(toolchain.run_command, checker.entry, CHECKER_LIMITS.memory_mb)
         command = [*(start or ("/usr/bin/python3", "/box/main.py")), *PATHS]
-        for attempt in (1, 2):
+        found: list[Checked] = []
+        lost_before = False
+        while len(found) < len(cases):
             try:
                 with self._box(checker, CHECKER_LIMITS, command) as box:
-                    return list(checked(box, cases))
+                    for said in checked(box, cases[len(found) :]):
+                        found.append(said)
+                        lost_before = False
             except BoxLostError as error:
-                if attempt == 2:
-                    raise CheckerError(f"the checker takes its sandbox down with it: {error}") from error
-        raise AssertionError("unreachable")
+                if not lost_before:
+                    lost_before = True
+                    continue
+                self._check_itself(checker, command, cases[len(found)][0])
+                found.append(Checked(JudgeVerdict.WA, 0.0, f"the checker took its sandbox down with it: {error}"))
+                lost_before = False
+        return found
+
+    def _check_itself(self, checker: Program, command: list[str], test: TestCase) -> None:
+        """Raises CheckerError when the checker does not accept what the test expects."""
+        try:
+            with self._box(checker, CHECKER_LIMITS, command) as box:
+                [own] = checked(box, [(test, test.expected)])
+        except BoxLostError as error:
+            raise CheckerError(f"the checker takes its sandbox down with it: {error}") from error
+        if own.points < 1:
+            raise CheckerError(f"the checker does not accept the expected output: {own.message}")
 
     def _run_the_rest(self, job: RunJob, results: list[TestResult], files: dict[str, bytes]) -> None:
         """Add the results and files that are missing. Raises SandboxError."""

@@ -113,6 +113,16 @@ def test_no_output_makes_itself_ungraded_by_crashing_the_checker(service: Any, o
     assert answer["verdict"] == "WA"
 
 
+def test_no_output_makes_itself_ungraded_by_taking_the_checkers_sandbox_down(service: Any) -> None:
+    breaks = (
+        "import os, sys\nif 'x' in open(sys.argv[2]).read():\n    os.remove(sys.argv[2])\n    os.mkdir(sys.argv[2])\n"
+        "    sys.exit(9)"
+    )
+    code = "n = int(input())\nprint('x' if n == 6 else n)"
+    answer = judged(service, code, breaks, "python", stop_on_first_failure=False)
+    assert [test["verdict"] for test in answer["tests"]] == ["AC", "WA", "AC"]
+
+
 @pytest.mark.parametrize(
     ("checker", "reason"),
     [
