@@ -31,6 +31,7 @@ from sandbox.metrics import Metrics
 from sandbox.pool import Pool, Worker
 from sandbox.service import JsonLines, ServiceState, build_app
 from sandbox.settings import Protection, ServiceSettings
+from sandbox.translation import aside
 
 UID_BASE = 65100
 """The user id of the first slot when the service is root. Each slot has a user of its own, from a range that Debian
@@ -222,6 +223,9 @@ async def _run_server(shared: ServiceState, settings: ServiceSettings, listener:
         timeout_graceful_shutdown=round(settings.drain_s),
         backlog=4096,
     )
+    await aside(
+        0, len, b""
+    )  # starts the process that translates large requests, or the first of them would wait for it
     server = _Server(config)
     server.shared = shared
     for name in (signal.SIGTERM, signal.SIGINT):

@@ -24,6 +24,7 @@ import madrl
 from madrl.alarms import read_events, stretches
 from madrl.errors import MadrlError
 from madrl.files import check_same, locked, write_json, write_text
+from madrl.grading.programs.program import CLIENTS_VARIABLE
 from madrl.grading.verifiers import check_ready
 from madrl.launch_check import target_notes
 from madrl.process import all_gpus, hydra_value, run_logged
@@ -176,7 +177,7 @@ def _run_verl(
 ) -> None:
     """Run veRL's main on the run's own resolved config and ``overrides``, its output in train.log."""
     environment = {"TENSORBOARD_DIR": str(run.tensorboard), **environment}
-    variables = environment | forwarded()
+    variables = environment | forwarded() | {CLIENTS_VARIABLE: str(config.reward.num_workers)}
     command = [sys.executable, "-m", "verl.trainer.main_ppo"]
     command += ["--config-path", str(run.root), "--config-name", run.config.stem]
     command += [f"hydra.run.dir={hydra_value(f'{run.root}/hydra')}", "hydra.output_subdir=null", *overrides]

@@ -40,7 +40,8 @@ async def echo(request: dict[str, Any]) -> Reply:
 
 
 def asking(*services: ScriptedService, deadline_s: float = 600.0, **options: Any) -> SandboxClient:
-    """A client of these replicas."""
+    """A client of these replicas, which asks for no slots unless it is told to."""
+    options = {"max_concurrency": 64, **options}
     return SandboxClient([service.url for service in services], deadline_s=deadline_s, **options)
 
 

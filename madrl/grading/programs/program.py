@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 URLS_VARIABLE = "MADRL_SANDBOX_URLS"
 TOKEN_FILE_VARIABLE = "MADRL_SANDBOX_TOKEN_FILE"
 DEFAULT_URL = "http://127.0.0.1:8080"
+CLIENTS_VARIABLE = "MADRL_SANDBOX_CLIENTS"
+"""How many processes like this one share the services. A training sets it to the number of its reward workers."""
 DEADLINE_S = 900.0
 """The time for a response's verdict from the moment that it gets its turn, so that a slow service loses none of
 a batch. It is enough to restart a service in the middle of a step without losing a verdict."""
@@ -139,7 +141,8 @@ def default_client() -> "SandboxClient":
     require("programs")
     from madrl.grading.programs.sandbox_client import SandboxClient
 
-    return SandboxClient(sandbox_urls(), deadline_s=DEADLINE_S, headers=sandbox_headers())
+    clients = int(os.environ.get(CLIENTS_VARIABLE, "1"))
+    return SandboxClient(sandbox_urls(), deadline_s=DEADLINE_S, headers=sandbox_headers(), clients=clients)
 
 
 def sandbox_urls() -> list[str]:

@@ -30,6 +30,9 @@ class Replica:
     """The number of failures in a row."""
     aside_until: float = 0.0
     """The moment, on the monotonic clock, until which it is left alone."""
+    slots: int | None = None
+    """The programs that it runs at a time, once it has told."""
+    asked_for_slots: bool = False
     without: dict[str, tuple[float, str]] = field(default_factory=dict)
     """Language -> the moment, on the monotonic clock, until which it is not asked for it, and its own words."""
 

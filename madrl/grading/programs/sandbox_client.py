@@ -22,6 +22,7 @@ import httpx
 from madrl.errors import MadrlError
 from madrl.grading.programs.fleet import Fleet
 from madrl.grading.programs.replicas import Replica, next_replica
+from madrl.grading.programs.turns import Turns
 
 VERDICTS = frozenset({"AC", "WA", "TLE", "MLE", "RE", "CE", "OLE"})
 """What the service can say of a program. Its IE is not among them: that says nothing of the program."""
@@ -36,6 +37,9 @@ MAX_RETRY_AFTER_S = 60.0
 CONNECT_TIMEOUT_S = 5.0
 KEEPALIVE_S = 3.0
 """Below the 5 s after which uvicorn closes an idle connection, or a request could meet the closing."""
+
+FIRST_TURNS, LEAST_TURNS = 64, 4
+"""Requests at a time before the replicas have told their slots, and at least."""
 
 SILENCE_S, PROBE_S = 60.0, 15.0
 """A replica that has not answered a request for SILENCE is asked for /health, again and again, for PROBE each time."""
@@ -104,12 +108,14 @@ class SandboxClient:
     toolchain for a language (501) is asked for the others only. One that has failed gets one request at a time, after
     it has answered /health, until it gives a verdict again, as long as another replica works.
 
-    ``max_concurrency`` bounds the requests taken up at a time, over all replicas. ``deadline_s`` bounds each from the
-    moment that it gets its turn, so that any number of them may wait behind a slow service; those that wait give up
-    when no verdict at all has come for as long. ``request_timeout_s`` bounds one attempt and defaults to two thirds of
-    the deadline. An attempt ends much earlier at a replica that accepts requests and is not there: every SILENCE_S, or
-    a fourth of ``request_timeout_s`` if that is less, its /health is asked for, which a busy service answers.
-    ``headers`` go with every request.
+    ``max_concurrency`` bounds the requests taken up at a time, over all replicas. When it is not given, each replica's
+    /health is asked for its slots, and the bound is twice as many as there are for each of the ``clients`` that share
+    them: enough that no slot waits for a request, few enough that another client's need not wait long. ``deadline_s``
+    bounds each from the moment that it gets its turn, so that any number of them may wait behind a slow service; those
+    that wait give up when no verdict at all has come for as long. ``request_timeout_s`` bounds one attempt and defaults
+    to two thirds of the deadline. An attempt ends much earlier at a replica that accepts requests and is not there:
+    every SILENCE_S, or a fourth of ``request_timeout_s`` if that is less, its /health is asked for, which a busy
+    service answers. ``headers`` go with every request.
 
     Works in one event loop at a time, and opens new connections in a new loop: ``aclose`` in each one that ends.
     Ignores proxies in the environment. Raises MadrlError when ``urls`` is empty or holds what is no source.
@@ -118,14 +124,16 @@ class SandboxClient:
     def __init__(
         self,
         urls: Sequence[str],
-        max_concurrency: int = 64,
+        max_concurrency: int | None = None,
         deadline_s: float = 300.0,
         request_timeout_s: float | None = None,
         headers: Mapping[str, str] | None = None,
+        clients: int = 1,
     ) -> None:
         if not urls:
             raise MadrlError("no sandbox URL: give at least one, such as http://127.0.0.1:8080")
-        self.max_concurrency = max_concurrency
+        self._fixed = max_concurrency
+        self._clients = clients
         self.deadline_s = deadline_s
         self.request_timeout_s = deadline_s * 2 / 3 if request_timeout_s is None else request_timeout_s
         self.patience = _Patience(*(min(at_most_s, self.request_timeout_s / 4) for at_most_s in (SILENCE_S, PROBE_S)))
@@ -133,7 +141,8 @@ class SandboxClient:
         self._fleet = Fleet(urls)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: httpx.AsyncClient | None = None
-        self._turns = asyncio.Semaphore(max_concurrency)
+        self._turns = Turns(max_concurrency or FIRST_TURNS)
+        self._learning: set[asyncio.Task[None]] = set()
         self._judged_at = -math.inf
         """The moment of the latest verdict, on the monotonic clock."""
 
@@ -152,6 +161,9 @@ class SandboxClient:
         """Close this loop's connections. The client can be used again."""
         http, self._http = self._http, None
         if http is not None and self._loop is asyncio.get_running_loop():
+            for task in self._learning:
+                task.cancel()
+            await asyncio.gather(*self._learning, return_exceptions=True)
             await http.aclose()
 
     async def judge(self, request: Mapping[str, Any]) -> JudgeResult:
@@ -165,7 +177,7 @@ class SandboxClient:
         pair) are sent as ``?``, and a program that is alone too large for the service (413) is a compile error, CE.
         """
         http = self._connections()
-        course = _Course(f"waiting for its turn, {self.max_concurrency} at a time")
+        course = _Course(f"waiting for its turn, {self._turns.limit} at a time")
         try:
             async with self._turn(), asyncio.timeout(self.deadline_s) as course.deadline:
                 course.trouble = "no answer"
@@ -201,11 +213,11 @@ class SandboxClient:
         """This loop's connection pool. A former loop's is dropped: only its own loop could have closed it."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
-            self._loop, self._http, self._turns = loop, None, asyncio.Semaphore(self.max_concurrency)
+            self._loop, self._http, self._turns = loop, None, Turns(self._turns.limit)
+            self._learning.clear()
         if self._http is None:
-            n = self.max_concurrency
-            # Each request may ask for /health while it waits.
-            limits = httpx.Limits(max_connections=2 * n, max_keepalive_connections=n, keepalive_expiry=KEEPALIVE_S)
+            # The turns bound the connections: one for each request, and one to ask for /health while it waits.
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=KEEPALIVE_S)
             options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
             options += [
                 (socket.IPPROTO_TCP, getattr(socket, name), value)
@@ -227,6 +239,7 @@ class SandboxClient:
         replica, internal_errors = None, 0
         for attempt in itertools.count():
             replicas = await self._fleet.replicas()
+            self._learn_slots(http, replicas)
             able = [replica for replica in replicas if replica.may_have(language)]
             if not replicas:  # pods or nodes that are still to come
                 course.trouble = f"no sandbox at {', '.join(self._fleet.sources)} {self._fleet.trouble}".rstrip()
@@ -246,6 +259,28 @@ class SandboxClient:
                 return JudgeResult(None, course.trouble, httpx.codes.INTERNAL_SERVER_ERROR)
             await asyncio.sleep(random.uniform(0, min(MAX_BACKOFF_S, BACKOFF_S * 2.0 ** min(attempt, 30))))
         raise AssertionError("unreachable")
+
+    def _learn_slots(self, http: httpx.AsyncClient, replicas: Sequence[Replica]) -> None:
+        """Ask those that are new for their slots, beside everything else, and set the number of turns by what is known.
+        One that does not tell counts as FIRST_TURNS / 2 slots."""
+        if self._fixed is not None:
+            return
+
+        async def ask(replica: Replica) -> None:
+            with suppress(httpx.RequestError, ValueError, KeyError, TypeError):
+                answer = await http.get(f"{replica.url}/health", timeout=self.patience.probe_s)
+                replica.slots = max(1, int(answer.json()["slots"]))
+
+        for replica in replicas:
+            if not replica.asked_for_slots:
+                replica.asked_for_slots = True
+                task = asyncio.create_task(ask(replica))
+                self._learning.add(task)
+                task.add_done_callback(self._learning.discard)
+        slots = sum(replica.slots or FIRST_TURNS // 2 for replica in replicas)
+        limit = max(LEAST_TURNS, math.ceil(2 * slots / self._clients))
+        if limit != self._turns.limit:
+            self._turns.resize(limit)
 
 
 def _no_replica_has(language: str, replicas: Sequence[Replica]) -> str:
