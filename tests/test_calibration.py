@@ -96,11 +96,12 @@ def test_groups_below_four_have_no_offsets() -> None:
     assert not offsets(Reward(SKEWED, MIN_GROUP - 1, "rkl", 1e-3)).any()
 
 
-def test_an_off_support_response_still_earns_the_least_of_its_group() -> None:
-    # English is 14 of 16: log(0.6 / 0.875) and its offset, both negative, are the group's least.
+def test_an_off_support_response_earns_what_one_more_in_the_least_wanted_category_would() -> None:
+    # English is 14 of 16: log(0.6 / 0.875) and its offset, both negative. With one more it would earn log(15 / 14) less.
     config = RewardConfig(divergence="rkl", alpha=0.0, calibrate=True, off_support_reward=0.0)
     earned = score_group(np.array([0] * 14 + [4, -1]), [None] * 16, np.array(SKEWED), config).divergence_reward
-    assert earned[-1] == earned[0] < np.log(0.6 / 0.875)
+    assert earned[0] < np.log(0.6 / 0.875)
+    assert earned[-1] == pytest.approx(earned[0] - np.log(15 / 14))
 
 
 def test_offsets_are_those_of_the_responses_that_are_counted() -> None:

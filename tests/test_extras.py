@@ -10,7 +10,7 @@ import pytest
 from madrl.errors import MadrlError
 from madrl.extras import EXTRAS, require
 from madrl.grading.classifiers import load_classifier
-from madrl.grading.languages.language import _detector, classify_language
+from madrl.grading.languages.language import _classify, _detector, _scores, classify_language
 from madrl.grading.math_answers.math_answer import verify_math
 from madrl.grading.math_answers.worker_pool import default_pool
 from madrl.grading.verifiers import load_verifier
@@ -27,7 +27,7 @@ def base_install(monkeypatch: pytest.MonkeyPatch) -> None:
         return None if name in optional else found(name, package)
 
     monkeypatch.setattr("madrl.extras.find_spec", find_spec)
-    for cached in (_detector, default_pool):
+    for cached in (_detector, _scores, _classify, default_pool):
         cached.cache_clear()
 
 
@@ -53,7 +53,7 @@ def test_a_function_that_is_called_without_being_loaded_says_so_too() -> None:
     with pytest.raises(MadrlError, match=r"madrl\[language\]"):
         classify_language(Rollout("We write down what is given.", ""))
     with pytest.raises(MadrlError, match=r"madrl\[math\]"):
-        asyncio.run(verify_math(Rollout(r"\boxed{x^2 - 1}", "(x-1)(x+1)")))
+        asyncio.run(verify_math(Rollout(r"\boxed{\sin^2 x + \cos^2 x}", "1")))
 
 
 @pytest.mark.usefixtures("base_install")
