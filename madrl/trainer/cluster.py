@@ -45,22 +45,26 @@ def own_token() -> dict[str, str]:
 
 
 def join(address: str, **options: Any) -> None:
-    """``ray.init`` on the cluster at ``address``, with the token in RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH or
-    ~/.ray/auth_token, if there is one, which child processes present as well from then on.
+    """``ray.init`` on the cluster at ``address``, with the token in RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH, if one is
+    set, which child processes present as well from then on. One in ~/.ray/auth_token counts where RAY_AUTH_MODE=token
+    says so.
 
     Raises MadrlError when it does not let us in.
     """
     import ray
     from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
 
-    # Ray does that by itself only where it looks for a cluster on this machine. One that demands no token takes any.
-    maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
+    # Ray does that by itself only where it looks for a cluster on this machine. Who presents a token also demands it of
+    # the cluster's workers, which have none where the cluster wants none: a file that some Ray has left is no reason.
+    if os.environ.keys() & {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"}:
+        maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
     try:
         ray.init(address=address, **options)
     except (ConnectionError, ray.exceptions.AuthenticationError) as error:
         raise MadrlError(
             f"cannot join the Ray cluster at {address} ({' '.join(str(error).split())[:200]}): it has ended, or it "
-            "demands the token that it was started with; set RAY_AUTH_TOKEN_PATH to a file that holds it"
+            "demands the token that it was started with; set RAY_AUTH_TOKEN_PATH to a file that holds it, often "
+            "~/.ray/auth_token"
         ) from error
 
 
