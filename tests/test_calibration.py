@@ -97,7 +97,7 @@ def test_groups_below_four_have_no_offsets() -> None:
 
 
 def test_an_off_support_response_earns_what_one_more_in_the_least_wanted_category_would() -> None:
-    # English is 14 of 16: log(0.6 / 0.875) and its offset, both negative. With one more it would earn log(15 / 14) less.
+    # English is 14 of 16: log(0.6 / 0.875) and its offset, both negative. One more would earn log(15 / 14) less.
     config = RewardConfig(divergence="rkl", alpha=0.0, calibrate=True, off_support_reward=0.0)
     earned = score_group(np.array([0] * 14 + [4, -1]), [None] * 16, np.array(SKEWED), config).divergence_reward
     assert earned[0] < np.log(0.6 / 0.875)
