@@ -223,9 +223,8 @@ async def _run_server(shared: ServiceState, settings: ServiceSettings, listener:
         timeout_graceful_shutdown=round(settings.drain_s),
         backlog=4096,
     )
-    await aside(
-        0, len, b""
-    )  # starts the process that translates large requests, or the first of them would wait for it
+    # Starts the process that translates large requests, or the first of them would wait for it.
+    await aside(0, len, b"")
     server = _Server(config)
     server.shared = shared
     for name in (signal.SIGTERM, signal.SIGINT):

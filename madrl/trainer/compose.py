@@ -240,6 +240,7 @@ def _check_group_filter(config: DictConfig) -> None:
 
 
 MICRO_BATCHES = ("actor.ppo", "ref.log_prob", "rollout.log_prob")
+"""The beginnings of the keys below actor_rollout_ref that set the size of a rank's micro-batch."""
 
 
 def _check_micro_batches(config: DictConfig) -> None:

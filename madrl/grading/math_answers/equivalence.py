@@ -1,5 +1,6 @@
 r"""MATH: whether an answer is the reference, decided by how both are written: word for word, number for number, list
-for list. What needs algebra is left open, and goes in `symbolic`'s notation to a worker process.
+for list, and formula for formula as far as `algebra` decides. What that leaves open goes in `symbolic`'s notation to a
+worker process.
 """
 
 import re
@@ -160,7 +161,7 @@ def _approximated(theirs: Expression, ours: Expression) -> bool | None:
         return None
     if numbers[1] is None or not nearly_equal(numbers[0], numbers[1]):
         return False
-    return bool(any(decide(theirs.written, side) for side in sides))
+    return any(decide(theirs.written, side) is True for side in sides)
 
 
 _ABOUT = re.compile(r"\\approx(?![a-zA-Z])")
@@ -185,9 +186,8 @@ _APPLIED = re.compile(r"\\?[a-zA-Z]+'*(?:_\w)?\(.*\)")
 
 
 def _is_name(ours: Expression) -> bool:
-    r"""Whether what stands before the last equals sign may name what stands behind it. ``x``, ``f(2)``, ``AB``,
-    ``x+y`` and
-    ``\sin x`` may; ``4x`` says something of x; ``2+2`` must be equal to it."""
+    r"""Whether what stands before the last equals sign may name what stands behind it. ``x``, ``f(2)``, ``AB``, ``x+y``
+    and ``\sin x`` may; ``4x`` says something of x; ``2+2`` must be equal to it."""
     name, _, value = ours.text.rpartition("=")
     for part in name.split("="):
         read = formula(_modulo(part.replace("%", "/100")))
