@@ -1,4 +1,4 @@
-"""From a benchmark's checked problems to its folder: train, selection, validation and holdout as veRL parquet files,
+"""From a dataset's checked problems to its folder: train, selection, validation and holdout as veRL parquet files,
 and a manifest that accounts for every row that was read."""
 
 import argparse
@@ -15,7 +15,6 @@ from data_prep.sources import Part, Record
 from data_prep.splits import DroppedRow, SourceProblem, Splits, without_duplicates
 from madrl.progress import progress
 from madrl.schema import make_row
-from madrl.tasks import TASKS
 
 
 @dataclass
@@ -65,6 +64,7 @@ def write_benchmark(
     folder: Path,
     name: str,
     ability: str,
+    prompt: Callable[[str], str],
     splits: Splits,
     account: RowAccount,
     args: argparse.Namespace,
@@ -72,10 +72,9 @@ def write_benchmark(
 ) -> list[str]:
     """Write the four files and the manifest into ``folder``. Returns what to tell the user.
 
-    ``name`` is that of its task, ``args`` are those of benchmark_parser, and ``facts`` are the dataset's own additions
-    to the manifest.
+    ``name`` begins its data sources, ``prompt`` makes a problem's text what a model is asked, ``args`` are those of
+    benchmark_parser, and ``facts`` are the dataset's own additions to the manifest.
     """
-    prompt = TASKS[name].prompt
     for note in splits.notes:
         account.note(note)
     rows = {

@@ -42,6 +42,7 @@ from data_prep.save_folder import filling
 from data_prep.sources import TEST, TRAIN, VALIDATION, Record, open_parts
 from data_prep.splits import DroppedRow, SourceProblem, Splits, split_problems
 from madrl.errors import MadrlError
+from madrl.tasks import TASKS
 from sandbox.api import Checker, JudgeRequest
 from sandbox.checkers import compare
 from sandbox.jobs import MAX_CODE_BYTES
@@ -313,7 +314,7 @@ def prepare(args: argparse.Namespace) -> list[str]:
             "may_need_a_checker": disputed,
             "tests": _keep_used_tests(staged, splits),
         }
-        lines = write_benchmark(folder, NAME, "code", splits, account, args, **facts)
+        lines = write_benchmark(folder, NAME, "code", TASKS[NAME].prompt, splits, account, args, **facts)
         if disputed:
             lines.append(f"{len(disputed)} problems may need a checker: right solutions fail (see manifest.json)")
         return lines

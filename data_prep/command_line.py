@@ -25,13 +25,13 @@ class Parser(argparse.ArgumentParser):
 
 
 def benchmark_parser(module: str, description: str, hub: str) -> Parser:
-    """The arguments of a module that prepares a published benchmark."""
+    """The arguments of a module that prepares a published dataset."""
     parser = Parser(module, description)
     parser.add_argument(
         "--local_dataset_path",
         type=Path,
         metavar="DIR_OR_FILE",
-        help=f"jsonl, json or parquet files in the dataset's own schema (default: {hub} from the Hugging Face hub)",
+        help=f"jsonl, json, csv or parquet files in the dataset's schema (default: {hub} from the Hugging Face hub)",
     )
     return parser
 

@@ -16,6 +16,7 @@ from madrl.errors import MadrlError
 from madrl.grading.verifiers import load_verifier
 from madrl.progress import progress
 from madrl.rollout import Rollout, Verdict
+from madrl.tasks import TASKS
 
 AT_A_TIME = 64
 """Answers in the verifier's hands: enough for all its workers, too few to fill its queue."""
@@ -42,7 +43,7 @@ def prepare_math(
         problems = account.keep(problems, rejected_references(problems))
         splits = split_problems(problems, args.seed)
         with filling(args.local_save_dir) as folder:
-            return write_benchmark(folder, name, "math", splits, account, args)
+            return write_benchmark(folder, name, "math", TASKS[name].prompt, splits, account, args)
 
     return run(parser, prepare, argv)
 

@@ -4,6 +4,7 @@ Both give Parts, which are read one row at a time, so that a dataset need not fi
 and whatever is wrong with a file is one MadrlError that names the file and the row.
 """
 
+import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ TRAIN, VALIDATION, TEST = "train", "validation", "test"
 SPLIT_OF_WORD = {"train": TRAIN, "valid": VALIDATION, "validation": VALIDATION, "dev": VALIDATION, "test": TEST}
 """A word in a file's or folder's name, and the split that it names."""
 
-SUFFIXES = (".jsonl", ".json", ".parquet")
+SUFFIXES = (".jsonl", ".json", ".parquet", ".csv")
 BATCH_ROWS = 16
 """Rows of a parquet file in memory at a time: one CodeContests row can take megabytes."""
 
@@ -135,6 +136,8 @@ def _rows(file: Path, columns: Sequence[str] | None) -> Iterator[tuple[str, obje
     """The place and the content of each row; of parquet's only ``columns``, or all when None."""
     if file.suffix == ".parquet":
         return _read_parquet(file, columns)
+    if file.suffix == ".csv":
+        return _read_csv(file)
     return _read_jsonl(file) if file.suffix == ".jsonl" else _read_json(file)
 
 
@@ -169,6 +172,22 @@ def _read_json(file: Path) -> Iterator[tuple[str, object]]:
             raise MadrlError(f"{file}, row {row}: not JSON ({error}): {IS_IT_COMPLETE}") from error
         yield f"row {row}", fields
         row += 1
+
+
+def _read_csv(file: Path) -> Iterator[tuple[str, object]]:
+    """The rows below a line of column names; every value is text."""
+    row = 0
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            for fields in csv.DictReader(lines, strict=True):
+                if None in fields or None in fields.values():  # more values than names, or fewer
+                    raise MadrlError(f"{file}, row {row}: not as many values as columns: {IS_IT_COMPLETE}")
+                yield f"row {row}", fields
+                row += 1
+    except csv.Error as error:
+        raise MadrlError(f"{file}, row {row}: not CSV ({error}): {IS_IT_COMPLETE}") from error
+    except UnicodeDecodeError as error:  # in a block of many rows
+        raise MadrlError(f"{file}: not CSV ({error}): {IS_IT_COMPLETE}") from error
 
 
 def _read_parquet(file: Path, columns: Sequence[str] | None) -> Iterator[tuple[str, object]]:

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from madrl.divergence import DIVERGENCES
     from madrl.errors import MadrlError
     from madrl.evaluation.metrics import jsd_floor
-    from madrl.frequency import OFF_SUPPORT, category_indices
+    from madrl.frequency import OFF_SUPPORT, UNCLASSIFIED, category_indices
     from madrl.grading.classifiers import CLASSIFIERS
-    from madrl.grading.grader import Grader, GraderSpec, PluginError
+    from madrl.grading.grader import Grader, GraderSpec
+    from madrl.grading.plugins import PluginError
     from madrl.grading.verifiers import VERIFIERS
     from madrl.group_reward import GroupReward
     from madrl.reward import RewardConfig, score_group
@@ -30,9 +31,10 @@ _NAMES = {
     "divergence": "DIVERGENCES",
     "errors": "MadrlError",
     "evaluation.metrics": "jsd_floor",
-    "frequency": "OFF_SUPPORT category_indices",
+    "frequency": "OFF_SUPPORT UNCLASSIFIED category_indices",
     "grading.classifiers": "CLASSIFIERS",
-    "grading.grader": "Grader GraderSpec PluginError",
+    "grading.grader": "Grader GraderSpec",
+    "grading.plugins": "PluginError",
     "grading.verifiers": "VERIFIERS",
     "group_reward": "GroupReward",
     "reward": "RewardConfig score_group",
@@ -42,9 +44,9 @@ _NAMES = {
 _MODULE_OF = {name: f"madrl.{module}" for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
-    "CLASSIFIERS", "DIVERGENCES", "OFF_SUPPORT", "TARGETS", "VERIFIERS", "Classification", "Grade", "Grader",
-    "GraderSpec", "GroupReward", "GroupScore", "MadrlError", "PluginError", "RewardConfig", "Rollout", "Verdict",
-    "Verification", "category_indices", "jsd_floor", "resolve_target", "score_group",
+    "CLASSIFIERS", "DIVERGENCES", "OFF_SUPPORT", "TARGETS", "UNCLASSIFIED", "VERIFIERS", "Classification", "Grade",
+    "Grader", "GraderSpec", "GroupReward", "GroupScore", "MadrlError", "PluginError", "RewardConfig", "Rollout",
+    "Verdict", "Verification", "category_indices", "jsd_floor", "resolve_target", "score_group",
 ]  # fmt: skip
 
 

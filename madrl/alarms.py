@@ -13,6 +13,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,7 +62,7 @@ CLEARED = 2 / 3
 ALARMS = {
     "starved_categories": "a wanted category has less than a quarter of its target share",
     "collapsed_groups": "prompts had all their on-support responses in one category",
-    "ungraded": "responses had no verdict or did not come back",
+    "ungraded": "responses had no verdict or no category by our fault, or did not come back",
     "equal_rewards": "prompts gave all their responses the same reward",
     "off_support": "responses were in no category",
     "truncated": "responses were cut at the length limit",
@@ -72,24 +73,37 @@ ALARMS = {
 Metrics = Mapping[str, float]
 
 
+class Reading(NamedTuple):
+    """One step's value of a gauge, and what its limits are parts of: a limit L is passed at ``zero + L * unit``."""
+
+    value: float
+    zero: float = 0.0
+    unit: float = 1.0
+
+
 @dataclass(frozen=True)
 class Gauge:
     """One number that is watched."""
 
     alarm: str
-    read: Callable[[Metrics], float | None]
+    read: Callable[[Metrics], Reading | None]
     """Its value in a step's metrics; None where they do not have it."""
     raised_at: float
     cleared_at: float
     """On the healthy side of ``raised_at``; that is also what tells which side is healthy."""
-    window: int = WINDOW
+    is_enough: Callable[[int, float], bool] = lambda steps, units: True
+    """Whether WINDOW steps or more, with such a sum of units, tell what is seen from chance. The window is the last of
+    the steps that do."""
     category: str = ""
-    target: float = 0.0
 
-    def is_raised(self, mean: float, already: bool) -> bool:
+    def limit(self, mean: Reading, already: bool) -> float:
+        """What the mean value is compared with, if the alarm is on already or not."""
+        return mean.zero + (self.cleared_at if already else self.raised_at) * mean.unit
+
+    def is_raised(self, mean: Reading, already: bool) -> bool:
         """Whether the alarm is on, given the mean over the window and whether it is on already."""
-        limit = self.cleared_at if already else self.raised_at
-        return mean < limit if self.raised_at < self.cleared_at else mean > limit
+        limit = self.limit(mean, already)
+        return mean.value < limit if self.raised_at < self.cleared_at else mean.value > limit
 
 
 class CollapsedLimit(NamedTuple):
@@ -103,39 +117,48 @@ class CollapsedLimit(NamedTuple):
     """How many groups that needs, so that it is no chance: the limit is then COLLAPSED_ERRORS standard errors, of
     sqrt(on_target (1 - on_target) / groups), above the rate on target."""
 
+    @classmethod
+    def of(cls, on_target: float) -> "CollapsedLimit":
+        """The limit where ``on_target`` of the groups are such ones on target. A rate of 1 is never passed."""
+        excess = COLLAPSED_EXCESS * (1.0 - on_target)
+        groups = on_target * (1.0 - on_target) * (COLLAPSED_ERRORS / excess) ** 2 if excess else 0.0
+        return cls(on_target, on_target + excess, groups)
+
+
+def single_category_rate_on(target: NDArray[np.float64], group_size: int) -> float:
+    """The rate of groups in one category under ``target``, sum_c p*_c^G: all of them, for a target in one category."""
+    return float(np.sum(target**group_size))
+
 
 def collapsed_limit(target: NDArray[np.float64], group_size: int) -> CollapsedLimit:
-    """The limit for groups of ``group_size`` responses under ``target``. A target that is all in one category has the
-    rate 1, which is never passed."""
-    on_target = float(np.sum(target**group_size))
-    excess = COLLAPSED_EXCESS * (1.0 - on_target)
-    groups = on_target * (1.0 - on_target) * (COLLAPSED_ERRORS / excess) ** 2 if excess else 0.0
-    return CollapsedLimit(on_target, on_target + excess, groups)
+    """The limit for groups of ``group_size`` responses under ``target``."""
+    return CollapsedLimit.of(single_category_rate_on(target, group_size))
 
 
 def gauges_of(settings: Settings, prompts: int, group_size: int) -> tuple[Gauge, ...]:
-    """What is watched in a run of ``prompts`` groups of ``group_size`` responses a step."""
-    wanted = [(name, share) for name, share in zip(settings.categories, settings.target.tolist(), strict=True) if share]
-    collapsed = collapsed_limit(settings.target, group_size)
+    """What is watched in a run of ``prompts`` groups of ``group_size`` responses a step.
+
+    Where a step's metrics say what its prompts' own targets are (``batch_metrics``), its shares and its groups in one
+    category are compared with that, and the window is long enough for what the targets of its steps want."""
+    on_target = single_category_rate_on(settings.target, group_size)
     return (
         *(
             Gauge(
                 "starved_categories",
-                _metric(f"mad/share/{name}"),
-                raised_at=STARVED_SHARE * share,
-                cleared_at=STARVED_SHARE / CLEARED * share,
-                window=max(WINDOW, math.ceil(MIN_EXPECTED / (share * prompts * group_size))),
+                _share(name, share),
+                raised_at=STARVED_SHARE,
+                cleared_at=STARVED_SHARE / CLEARED,
+                is_enough=lambda steps, shares: shares * prompts * group_size >= MIN_EXPECTED,
                 category=name,
-                target=share,
             )
-            for name, share in wanted
+            for name, share in zip(settings.categories, settings.target.tolist(), strict=True)
         ),
         Gauge(
             "collapsed_groups",
-            _metric("mad/single_category_group_rate"),
-            raised_at=collapsed.rate,
-            cleared_at=collapsed.on_target + CLEARED * (collapsed.rate - collapsed.on_target),
-            window=max(WINDOW, math.ceil(collapsed.groups / prompts)),
+            _single_category_rate(on_target),
+            raised_at=COLLAPSED_EXCESS,
+            cleared_at=CLEARED * COLLAPSED_EXCESS,
+            is_enough=lambda steps, excess: steps * prompts >= CollapsedLimit.of(1.0 - excess / steps).groups,
         ),
         _rate("ungraded", _without_verdict, UNGRADED_PART * settings.max_ungraded_rate),
         _rate("equal_rewards", _metric("mad/equal_reward_group_rate"), EQUAL_REWARD_RATE),
@@ -143,6 +166,27 @@ def gauges_of(settings: Settings, prompts: int, group_size: int) -> tuple[Gauge,
         _rate("truncated", _metric("mad/truncated_rate"), TRUNCATED_RATE),
         _rate("unusual", _metric("mad/unusual_rate"), UNUSUAL_RATE),
     )
+
+
+def _share(name: str, wanted: float) -> Callable[[Metrics], Reading | None]:
+    """A category's share, in units of what the step's targets want of it, or the run's."""
+
+    def read(metrics: Metrics) -> Reading | None:
+        share = metrics.get(f"mad/share/{name}")
+        return None if share is None else Reading(share, unit=metrics.get(f"mad/target/{name}", wanted))
+
+    return read
+
+
+def _single_category_rate(on_target: float) -> Callable[[Metrics], Reading | None]:
+    """The rate of groups in one category, on the way from what the step's targets give, or the run's, to 1."""
+
+    def read(metrics: Metrics) -> Reading | None:
+        rate = metrics.get("mad/single_category_group_rate")
+        zero = metrics.get("mad/single_category_group_rate_on_target", on_target)
+        return None if rate is None else Reading(rate, zero, 1.0 - zero)
+
+    return read
 
 
 def _metric(name: str) -> Callable[[Metrics], float | None]:
@@ -156,7 +200,11 @@ def _without_verdict(metrics: Metrics) -> float | None:
 
 
 def _rate(alarm: str, read: Callable[[Metrics], float | None], limit: float) -> Gauge:
-    return Gauge(alarm, read, raised_at=limit, cleared_at=CLEARED * limit)
+    def reading(metrics: Metrics) -> Reading | None:
+        value = read(metrics)
+        return None if value is None else Reading(value)
+
+    return Gauge(alarm, reading, raised_at=limit, cleared_at=CLEARED * limit)
 
 
 class Event(NamedTuple):
@@ -216,7 +264,7 @@ class RunHealth:
         """Each gauge whose alarm is on -> the step that raised it."""
         self._settings = settings
         self._group_size = group_size
-        self._recent: dict[Gauge, deque[float]] = {gauge: deque(maxlen=gauge.window) for gauge in self.gauges}
+        self._recent: dict[Gauge, deque[Reading]] = {gauge: deque() for gauge in self.gauges}
 
     def resume(self, history: Mapping[int, Metrics], before: int, path: Path) -> None:
         """Take in the steps below ``before`` of a run's history (``RunFolder.history``), and write their events to
@@ -236,11 +284,13 @@ class RunHealth:
         an alarm. An alarm whose number the metrics lack stays as it is."""
         before = dict(self.raised)
         for gauge, recent in self._recent.items():
-            value = gauge.read(metrics)
-            if value is None:
+            reading = gauge.read(metrics)
+            if reading is None or (reading.unit == 0 and not recent):  # nothing is compared with 0
                 continue
-            recent.append(value)
-            if len(recent) == gauge.window and gauge.is_raised(self.mean(gauge), gauge in self.raised):
+            recent.append(reading)
+            while _is_window(gauge, recent, len(recent) - 1):
+                recent.popleft()
+            if _is_window(gauge, recent, len(recent)) and gauge.is_raised(self.mean(gauge), gauge in self.raised):
                 self.raised.setdefault(gauge, step)
             else:
                 self.raised.pop(gauge, None)
@@ -256,10 +306,10 @@ class RunHealth:
                 events.append(Event(step, alarm, "cleared", _names(over), text))
         return events
 
-    def mean(self, gauge: Gauge) -> float:
+    def mean(self, gauge: Gauge) -> Reading:
         """The gauge's mean over its window, up to the last step."""
         recent = self._recent[gauge]
-        return math.fsum(recent) / len(recent)
+        return Reading(*(math.fsum(part) / len(recent) for part in zip(*recent, strict=True)))
 
     def metrics(self) -> dict[str, float]:
         """``mad/alarm/<name>`` for each of ALARMS: how many of its gauges are raised."""
@@ -267,12 +317,18 @@ class RunHealth:
 
     def _seen(self, gauges: Sequence[Gauge]) -> str:
         """What the gauges of one alarm show, and over how many steps."""
-        steps = f"over the last {max(gauge.window for gauge in gauges)} steps"
+        steps = f"over the last {max(len(self._recent[gauge]) for gauge in gauges)} steps"
         if gauges[0].category:
-            shares = [f"{g.category} {self.mean(g):.1%} (target {g.target:.1%})" for g in gauges]
+            means = [(gauge.category, self.mean(gauge)) for gauge in gauges]
+            shares = [f"{name} {mean.value:.1%} (target {mean.unit:.1%})" for name, mean in means]
             return f"{steps} the shares of on-support responses were {', '.join(shares)}"
-        gauge = gauges[0]
-        return f"{steps} {self.mean(gauge):.1%} of the {ALARMS[gauge.alarm]} (limit {gauge.raised_at:.1%})"
+        gauge, mean = gauges[0], self.mean(gauges[0])
+        return f"{steps} {mean.value:.1%} of the {ALARMS[gauge.alarm]} (limit {gauge.limit(mean, False):.1%})"
+
+
+def _is_window(gauge: Gauge, recent: deque[Reading], steps: int) -> bool:
+    """Whether the last ``steps`` readings are enough to judge by."""
+    return steps >= WINDOW and gauge.is_enough(steps, math.fsum(one.unit for one in islice(reversed(recent), steps)))
 
 
 def _names(gauges: Sequence[Gauge]) -> list[str]:

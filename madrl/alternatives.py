@@ -37,7 +37,7 @@ from madrl.evaluation.metrics import jsd_floor
 from madrl.evaluation.samples import score_samples
 from madrl.files import read_jsonl, replacing, write_json, write_text
 from madrl.recipe import WARM_START, Recipe, recipe_of
-from madrl.records import Record, read_graded
+from madrl.records import Record, classified, read_graded
 from madrl.report.build import BaselineFile, report_study
 from madrl.report.drawing import draw
 from madrl.report.panels import COLORS, Level, Panel, Series
@@ -99,8 +99,8 @@ class Plan(NamedTuple):
     """The warm start towards the target, where that is another than the uniform one."""
     rows: tuple[Row, ...]
     settings: Settings
-    reachable: bool
-    """Whether a sandbox that is started here can be reached by the judges."""
+    ray_address: str
+    """The Ray cluster that trains, if that runs already."""
 
 
 def alternatives(words: Sequence[str], variables: Mapping[str, str]) -> Table | None:
@@ -121,7 +121,7 @@ def alternatives(words: Sequence[str], variables: Mapping[str, str]) -> Table | 
         _take_samples(plan.warm_start.run, plan.finetuning.run)
         _make(plan.finetuning)
     stages = [stage for row in plan.rows for stage in row.stages]
-    run_stages(stages, plan.folder, plan.reachable)
+    run_stages(stages, plan.folder, plan.ray_address)
     return write_table(plan)
 
 
@@ -155,7 +155,7 @@ def plan_of(words: Sequence[str], variables: Mapping[str, str]) -> Plan:
         *_trained(ours, name, config, settings, warm_start if starts_warm else None),
     ]
     first = shared_stages(warm_start or replace(ours, model=""))
-    return Plan(folder, tuple(first), warm_start, finetuning, tuple(rows), settings, not ours.ray_address)
+    return Plan(folder, tuple(first), warm_start, finetuning, tuple(rows), settings, ours.ray_address)
 
 
 def _sampled(
@@ -258,7 +258,7 @@ def _followed(row: Row, records: Sequence[Record]) -> float | None:
         return None
     if ASKED in records[0]:
         return float(np.mean([record[ASKED] > 1 for record in records]))
-    return float(np.mean([record["category"] == record["asked"] for record in records]))
+    return float(np.mean([record["category"] == record["asked"] for record in classified(records)]))
 
 
 def _minutes(folder: RunFolder) -> float | None:

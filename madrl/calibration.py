@@ -29,6 +29,9 @@ from madrl.targets import smooth
 DRAWS = 40_000
 """Sampled groups behind an offset: the Monte Carlo error of g is then about 1 % of a rare category's share."""
 
+KEPT = 2**16
+"""Offsets that are kept: 16 MB for five categories."""
+
 MIN_GROUP = 4
 """The smallest group with offsets: in a smaller one they would be as large as the rewards."""
 
@@ -79,17 +82,35 @@ def offsets(reward: Reward) -> Array:
     smallest largest g that was found.
 
     Takes 0.1 s of CPU time for five categories and 1 s for a hundred the first time, from whatever thread, and nothing
-    after that.
+    after that: the offsets of the last KEPT different ``reward`` are kept, which holds the targets of a data set whose
+    prompts have their own.
     """
-    with _COMPUTING:
-        return _offsets(reward)
+    with _FINDING:
+        entry = _entry(reward)
+    with entry.computing:
+        if entry.offsets is None:
+            entry.offsets = _offsets(reward)
+        return entry.offsets
 
 
-_COMPUTING = threading.Lock()
-"""Held while offsets are computed, so that groups that are scored at once do not all compute the same ones."""
+_FINDING = threading.Lock()
+"""Held for a moment, so that all who ask for the offsets of one reward at once find the same entry."""
 
 
-@lru_cache(maxsize=256)
+class _Entry:
+    """The offsets of one reward. Its lock is held while they are computed, so that groups that are scored at once do
+    not all compute the same ones, and those of another target do not wait."""
+
+    def __init__(self) -> None:
+        self.computing = threading.Lock()
+        self.offsets: Array | None = None
+
+
+@lru_cache(maxsize=KEPT)
+def _entry(reward: Reward) -> _Entry:
+    return _Entry()
+
+
 def _offsets(reward: Reward) -> Array:
     target = np.array(reward.target)
     found = np.zeros(target.size)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MAX_COUNTED_CATEGORIES = 1_000_000
 """The most categories that ``floor --categories N`` makes names for."""
 
+ARGUMENTS_HELP = """its keyword arguments, such as '{"name": 1}' (none)"""
+
 OUR_PACKAGES = ("madrl", "sandbox", "data_prep")
 
 Command = Callable[[ArgumentParser, Sequence[str]], None]
@@ -59,7 +61,7 @@ def _install(parser: ArgumentParser, words: Sequence[str]) -> None:
 
     what = f"{' or '.join(STACKS)}: what training needs, into this environment; sandbox: its compilers, from Debian"
     parser.add_argument("what", choices=[*STACKS, "sandbox"], metavar="WHAT", help=what)
-    languages = "of the sandbox: some of python cpp java go javascript firejail (the five languages)"
+    languages = "of the sandbox: some of its languages, rust when it is named only, or firejail (the usual languages)"
     parser.add_argument("languages", nargs="*", metavar="LANGUAGE", help=languages)
     args = parser.parse_intermixed_args(words)
     if args.what == "sandbox":
@@ -80,6 +82,22 @@ def _run(parser: ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument("words", nargs="+", metavar="WORD", help=meaning)
     args = parser.parse_intermixed_args(words)
     run.run(recipe_of(args.words, os.environ), dry_run=bool(os.environ.get("DRY_RUN")))
+
+
+def _judges(parser: ArgumentParser, words: Sequence[str]) -> None:
+    """Keep a sandbox on every node of a Ray cluster."""
+    add = parser.add_argument
+    add("folder", metavar="FOLDER", help="on a file system that all nodes see: urls, the token, the logs")
+    add("--slots", type=int, metavar="N", help="programs at a time on each node (its CPUs, less what training needs)")
+    args = parser.parse_intermixed_args(words)
+    if args.slots is not None and args.slots < 1:
+        raise MadrlError(f"--slots {args.slots}: each node judges 1 program at a time at least")
+    address = os.environ.get("RAY_ADDRESS")
+    if not address:
+        raise MadrlError("RAY_ADDRESS names no Ray cluster: set it to HEAD:6379")
+    from madrl.trainer.judges import place
+
+    place(address, Path(args.folder), args.slots)
 
 
 def _warm_start(parser: ArgumentParser, words: Sequence[str]) -> None:
@@ -139,7 +157,7 @@ def _evaluate(parser: ArgumentParser, words: Sequence[str]) -> None:
     add = parser.add_argument
     add("run", metavar="RUN|IN.jsonl", help="folder of a run; or responses: group, category, correct")
     add("--categories", metavar="A,B,C", help="of IN.jsonl, in order; a run has its own")
-    add("--target", help="of IN.jsonl: a name as in floor, or JSON weights; a run has its own")
+    add("--target", help="of the lines of IN.jsonl without a target of their own: a name as in floor, or JSON weights")
     gets = "gets the numbers and figures (RUN, or the folder of IN.jsonl)"
     add("-o", "--output", metavar="DIR", type=Path, help=gets)
     add("--json", action="store_true", help="print one JSON object in place of the tables")
@@ -249,6 +267,7 @@ def _generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     """Sample a model's responses to a parquet file's rows."""
     from madrl.grading.classifiers import CLASSIFIERS
     from madrl.grading.grader import GraderSpec
+    from madrl.grading.plugins import arguments_of
     from madrl.grading.verifiers import VERIFIERS
     from madrl.prompts import NAMINGS
     from madrl.sampling.engine import Sampling
@@ -260,6 +279,8 @@ def _generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     add("-o", "--output", metavar="OUT.jsonl", type=Path, required=True, help="gets one graded response a line")
     add("--classifier", required=True, help=f"{', '.join(CLASSIFIERS)}, or pkg.module:name")
     add("--verifier", required=True, help=f"{', '.join(VERIFIERS)}, or pkg.module:name")
+    add("--classifier-args", metavar="JSON", default="{}", help=ARGUMENTS_HELP)
+    add("--verifier-args", metavar="JSON", default="{}", help="the same of the verifier (none)")
     add("--categories", metavar="A,B,C", required=True, help="the declared categories, in order")
     add("--samples", type=int, metavar="K", required=True, help="responses to each prompt")
     add("--temperature", type=float, default=Sampling.temperature, help="(%(default)s)")
@@ -278,7 +299,13 @@ def _generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     args = parser.parse_intermixed_args(words)
     chat_template = _json_object(args.chat_template, "chat template", '{"enable_thinking": false}')
     sampling = Sampling(args.model, args.temperature, args.max_response_tokens, args.seed, chat_template)
-    grader = GraderSpec(args.classifier, args.verifier, _category_names(args.categories))
+    grader = GraderSpec(
+        args.classifier,
+        args.verifier,
+        _category_names(args.categories),
+        classifier_args=arguments_of(args.classifier_args),
+        verifier_args=arguments_of(args.verifier_args),
+    )
     if args.ask_category and not args.naming and args.classifier not in NAMINGS:
         raise MadrlError(f"nothing says how to ask for a category of {args.classifier}: give --naming")
     naming = (args.naming or args.classifier) if args.ask_category else None
@@ -300,22 +327,30 @@ def _classify(parser: ArgumentParser, words: Sequence[str]) -> None:
     """Add the category to existing responses, JSONL to JSONL."""
     from madrl.grading.classifiers import CLASSIFIERS
     from madrl.grading.grade_file import classify_file
+    from madrl.grading.plugins import arguments_of
 
     parser.add_argument("classifier", metavar="CLASSIFIER", help=f"{', '.join(CLASSIFIERS)}, or pkg.module:name")
+    parser.add_argument("--args", metavar="JSON", default="{}", help=ARGUMENTS_HELP)
+    parser.add_argument("--categories", metavar="A,B,C", help="the declared categories, in order (any)")
     _add_response_files(parser, "one response per line: response", "category, null when off-support")
     args = parser.parse_intermixed_args(words)
-    _print_graded(classify_file(args.input, args.output, args.classifier), "classified", args.output)
+    categories = _category_names(args.categories) if args.categories else ()
+    graded = classify_file(args.input, args.output, args.classifier, arguments_of(args.args), categories)
+    _print_graded(graded, "classified", args.output)
 
 
 def _verify(parser: ArgumentParser, words: Sequence[str]) -> None:
     """Say of existing responses whether they are correct, JSONL to JSONL."""
     from madrl.grading.grade_file import verify_file
+    from madrl.grading.plugins import arguments_of
     from madrl.grading.verifiers import VERIFIERS
 
     parser.add_argument("verifier", metavar="VERIFIER", help=f"{', '.join(VERIFIERS)}, or pkg.module:name")
+    parser.add_argument("--args", metavar="JSON", default="{}", help=ARGUMENTS_HELP)
     _add_response_files(parser, "one response per line: response, ground_truth", "verdict, answer and reason")
     args = parser.parse_intermixed_args(words)
-    _print_graded(verify_file(args.input, args.output, args.verifier), "verified", args.output)
+    graded = verify_file(args.input, args.output, args.verifier, arguments_of(args.args))
+    _print_graded(graded, "verified", args.output)
 
 
 def _rescore(parser: ArgumentParser, words: Sequence[str]) -> None:
@@ -381,6 +416,7 @@ COMMANDS: dict[str, Command] = {
     "doctor": _doctor,
     "install": _install,
     "run": _run,
+    "judges": _judges,
     "warm-start": _warm_start,
     "train": _train,
     "rehearse": _rehearse,
@@ -529,13 +565,14 @@ def _print_graded(graded: "Graded", done: str, output: str) -> None:
 
 def _print_generated(done: "Sampled") -> None:
     from madrl.evaluation.metrics import pass_at_1
+    from madrl.records import classified, is_ungraded
 
     shares = []
     for name in (*done.categories, None):
-        correct = [line["correct"] for line in done.lines if line["category"] == name]
+        correct = [line["correct"] for line in classified(done.lines) if line["category"] == name]
         accuracy = pass_at_1(correct)  # of those that were graded
         shares.append((name or "off-support", len(correct), "" if accuracy is None else f"  correct {accuracy:6.1%}"))
-    ungraded = sum(line["correct"] is None for line in done.lines)
+    ungraded = sum(map(is_ungraded, done.lines))
     cut_off = sum(line["finish_reason"] == "length" for line in done.lines)
     shares += [(what, count, "") for what, count in (("ungraded", ungraded), ("cut off", cut_off)) if count]
     _print_shares("responses", len(done.lines), done.resumed, done.out, shares)

@@ -160,21 +160,30 @@ def _sandbox() -> list[Check]:
 
 
 def _launch(overrides: Sequence[str], responses: str | None) -> list[Check]:
-    """What ``madrl.launch_check`` says of a run before it starts. Its notes are for information."""
+    """What ``madrl.launch_check`` says of a run before it starts, and whether its data, where they are there already,
+    give prompts good targets of their own. The notes are for information."""
     from omegaconf import OmegaConf
 
     from madrl.frequency import category_indices
     from madrl.launch_check import start_notes, target_notes
-    from madrl.records import last_turns, read_graded, source_of, unhinted
+    from madrl.records import classified, last_turns, read_graded, source_of, unhinted
+    from madrl.schema import check_parquet
     from madrl.settings import Settings
-    from madrl.trainer.compose import compose
+    from madrl.trainer.compose import compose, files_of
+    from madrl.trainer.row_targets import NO_LAUNCH_CHECK, check_row_targets
 
     config = compose([*EXAMPLE, *overrides])
     settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
+    files = files_of(config.data.train_files) + files_of(config.data.val_files)
+    if all(map(os.path.exists, files)):
+        for path in files:
+            check_parquet(path, settings.categories)
+        if (found := check_row_targets(config)).training:
+            return [Check("data", True, str(found)), Check("launch", None, NO_LAUNCH_CHECK)]
     size = config.actor_rollout_ref.rollout.n
     notes = target_notes(settings, size)
     if responses is not None:
-        records = last_turns(unhinted(read_graded(source_of(responses), settings.categories)))
+        records = last_turns(unhinted(classified(read_graded(source_of(responses), settings.categories))))
         indices = category_indices([record["category"] for record in records], settings.categories)
         notes += start_notes(settings, size, indices, [record["correct"] for record in records])
     nothing = [Check("launch", True, "the target asks for no category too rarely for its groups")]

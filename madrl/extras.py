@@ -12,6 +12,8 @@ EXTRAS = {
         "tree_sitter", "tree_sitter_python", "tree_sitter_cpp", "tree_sitter_java", "tree_sitter_go",
         "tree_sitter_javascript", "httpx",
     ),
+    "judges": ("httpx",),
+    "models": ("torch", "transformers"),
 }  # fmt: skip
 """Extra -> the modules that it brings and that are imported."""
 

@@ -12,18 +12,20 @@ Needs no veRL, torch or Ray. ``madrl.trainer.reward_manager`` puts it behind veR
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from madrl import calibration
 from madrl.errors import MadrlError
-from madrl.frequency import category_indices
 from madrl.grading.compute_score import ComputeScore
 from madrl.grading.grader import Grader, GraderSpec
 from madrl.grading.plugins import Plugin
+from madrl.grading.programs.replicas import NOT_SERVED
 from madrl.grading.threads import shared_loop
-from madrl.reward import RewardConfig, score_group, what_decides
+from madrl.prompt_targets import PromptTarget, row_target
+from madrl.reward import RewardConfig, score_prompt, what_decides
 from madrl.rollout import Grade, GroupScore, Rollout
 from madrl.targets import check_categories, resolve_target
 
@@ -33,9 +35,12 @@ class GroupReward:
 
     Args:
         categories: the declared categories, in order.
-        target: the distribution over them: ``uniform``, ``peak``, or {category: weight}.
-        classifier: from a Rollout to its category: a key of CLASSIFIERS, ``pkg.module:name``, or a function.
-        verifier: from a Rollout to its correctness: a key of VERIFIERS, ``pkg.module:name``, or a function.
+        target: the distribution over them: ``uniform``, ``peak``, or {category: weight}. Rollouts whose ``extra_info``
+            gives a target of the prompt's own (``prompt_targets.row_target``) are scored by that.
+        classifier: from a Rollout to its category: a key of CLASSIFIERS, ``pkg.module:name``, a function or a class.
+        verifier: from a Rollout to its correctness: a key of VERIFIERS, ``pkg.module:name``, a function or a class.
+        classifier_args: the classifier's keyword arguments.
+        verifier_args: the verifier's.
         compute_score: a reward function as veRL takes it, for ``verifier="compute_score"``.
         reward: the fields of RewardConfig, such as ``alpha``, ``divergence`` and ``form``.
 
@@ -49,6 +54,8 @@ class GroupReward:
         target: str | Mapping[str, float] = "uniform",
         classifier: Plugin,
         verifier: Plugin,
+        classifier_args: Mapping[str, Any] = MappingProxyType({}),
+        verifier_args: Mapping[str, Any] = MappingProxyType({}),
         compute_score: ComputeScore | None = None,
         **reward: Any,
     ) -> None:
@@ -59,7 +66,14 @@ class GroupReward:
         self.target = resolve_target(target, self.categories)
         self.config = RewardConfig(**reward)
         self.config.check_target(self.target)
-        self.grader = Grader(GraderSpec(classifier, verifier, self.categories), compute_score)
+        spec = GraderSpec(
+            classifier,
+            verifier,
+            self.categories,
+            classifier_args=classifier_args,
+            verifier_args=verifier_args,
+        )
+        self.grader = Grader(spec, compute_score)
 
     async def __call__(self, rollouts: Iterable[Rollout], hinted: Sequence[bool] | None = None) -> GroupScore:
         """What all responses to one prompt earn, in their order, with their grades.
@@ -67,10 +81,17 @@ class GroupReward:
         ``hinted`` says of each response whether the model was asked for its category by name, which earns what others
         earn and is not counted (``score_group``); None for none.
 
-        Raises PluginError for a mistake of the classifier or the verifier, and MadrlError for an empty group. A
-        response whose verifier raised is ungraded, and takes the mean correctness of its siblings.
+        Raises PluginError for a mistake of the classifier or the verifier, and MadrlError for an empty group, for
+        responses to prompts of different targets, and for a program in a language that no sandbox has, whose choice
+        must not pay. Another response that could not be graded takes the mean correctness of its siblings; one whose
+        classifier raised is unclassified, and takes the mean of their distributional terms.
         """
-        return await self.of_grades(await asyncio.gather(*map(self.grade, rollouts)), hinted)
+        group = list(rollouts)
+        grades = await asyncio.gather(*map(self.grade, group))
+        for grade in grades:
+            if grade.correctness is None and grade.reason.startswith(NOT_SERVED):
+                raise MadrlError(grade.reason)
+        return await self.of_grades(grades, hinted, self.target_of(rollout.extra_info for rollout in group))
 
     def score(self, rollouts: Iterable[Rollout], hinted: Sequence[bool] | None = None) -> GroupScore:
         """The group's rewards for a caller that is not async, from any thread, also inside a running event loop.
@@ -86,19 +107,42 @@ class GroupReward:
         """The grade of one response, while its siblings are still being generated; ``of_grades`` scores them later."""
         return await self.grader.grade(rollout)
 
-    async def of_grades(self, grades: Sequence[Grade], hinted: Sequence[bool] | None = None) -> GroupScore:
-        """What the responses to one prompt earn whose grades are there already."""
-        if self.config.calibrate:  # which takes its time for the first group of a size
-            return await asyncio.to_thread(self._score, grades, hinted)
-        return self._score(grades, hinted)
+    def target_of(self, extra_infos: Iterable[Mapping[str, Any]]) -> PromptTarget | None:
+        """The target that the data row of a group's prompt gives it, by the ``extra_info`` of each of its responses;
+        None where it gives none.
+
+        Raises MadrlError for one that makes no sense, and where they do not agree."""
+        found = {row_target(extra_info, self.categories) for extra_info in extra_infos}
+        if len(found) > 1:
+            raise MadrlError("the responses of one group name different targets in extra_info: they answer one prompt")
+        target = next(iter(found), None)
+        if target is not None:
+            self.config.check_target(target.array)
+        return target
+
+    async def of_grades(
+        self, grades: Sequence[Grade], hinted: Sequence[bool] | None = None, target: PromptTarget | None = None
+    ) -> GroupScore:
+        """What the responses to one prompt earn whose grades are there already; ``target`` is the prompt's, where it is
+        not the one for all."""
+        if self.config.calibrate:  # which takes its time for the first group of a size and a target
+            return await asyncio.to_thread(self._score, grades, hinted, target)
+        return self._score(grades, hinted, target)
 
     def prepare(self, group_size: int) -> None:
         """Compute what scoring a group of that size needs, which the first one would otherwise wait for."""
         if self.config.calibrate:
             calibration.offsets(what_decides(self.target, group_size, self.config))
 
-    def _score(self, grades: Sequence[Grade], hinted: Sequence[bool] | None) -> GroupScore:
-        indices = category_indices([grade.category for grade in grades], self.categories)
+    def _score(self, grades: Sequence[Grade], hinted: Sequence[bool] | None, target: PromptTarget | None) -> GroupScore:
         marks = None if hinted is None else np.array(hinted, dtype=np.bool_)
-        score = score_group(indices, [grade.correctness for grade in grades], self.target, self.config, marks)
+        score = score_prompt(
+            [grade.category for grade in grades],
+            [grade.correctness for grade in grades],
+            target or PromptTarget.of(self.categories, self.target),
+            self.categories,
+            self.config,
+            marks,
+            [grade.classified for grade in grades],
+        )
         return replace(score, grades=tuple(grades))

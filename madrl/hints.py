@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from madrl.errors import MadrlError
 from madrl.evaluation.metrics import shares
 from madrl.frequency import category_indices
-from madrl.records import HINTED, Record, read
+from madrl.records import Record, classified, read, unhinted
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 
@@ -71,19 +71,20 @@ class ShareMean:
     def update(self, records: list[Record]) -> None:
         """Take in one step's score records."""
         names = self._settings.categories
-        own = [record["category"] for record in records if not record.get(HINTED)]
+        own = [record["category"] for record in unhinted(classified(records))]
         found = shares(category_indices(own, names), len(names))
         if not np.isnan(found).any():
             self.mean = found if self.mean is None else DECAY * self.mean + (1.0 - DECAY) * found
 
-    def lacking(self) -> str | None:
-        """The wanted category with the lowest e_c / p*_c, the first of equals, if that is below LACKING.
+    def lacking(self, step: int) -> str | None:
+        """The category that the target of ``step`` wants with the lowest e_c / p*_c, the first of equals, if that is
+        below LACKING.
 
         None when no category lacks that much, and before the first step, of which nothing is known.
         """
         if self.mean is None:
             return None
-        target = self._settings.target
+        target = self._settings.target_at(step)
         part = np.divide(self.mean, target, out=np.full(target.size, np.inf), where=target > 0)
         lowest = int(part.argmin())
         return self._settings.categories[lowest] if part[lowest] < LACKING else None

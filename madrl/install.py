@@ -5,6 +5,7 @@ A stack that is installed already is left alone, and an installation that was in
 """
 
 import hashlib
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -48,12 +49,13 @@ def install(stack: str) -> None:
 
 
 def install_compilers(languages: Sequence[str]) -> None:
-    """Install what the sandbox needs for programs in ``languages`` (none: in all of them) from Debian's packages.
+    """Install what the sandbox needs for programs in ``languages`` (none: the usual ones) from Debian's packages.
 
     Raises MadrlError when that fails; the script has then said why.
     """
     script = Path(__file__).parents[1] / "sandbox" / "install.sh"
-    if subprocess.run(["bash", str(script), *languages], check=False).returncode:
+    environment = {**os.environ, "PYTHON": sys.executable}
+    if subprocess.run(["bash", str(script), *languages], check=False, env=environment).returncode:
         raise MadrlError("the sandbox's compilers were not installed: see above")
 
 

@@ -1,14 +1,18 @@
 """A response on disk: one JSON object a line, by the names that every command shares. Read and checked here only.
 
-    group      text that all responses to one prompt share (within one ``split``, where lines have that key)
-    session    whole number: which of the group's responses this is
-    turn       whole number: which output of a session that has several; the last one counts. 0 otherwise
-    row        whole number: ``extra_info.index`` of the data row that was asked
-    response   text
-    category   text, or null for off-support
-    correct    number from 0 to 1, true, false, or null for ungraded
-    hinted     text, the category that the response alone was asked for by name (madrl.hints), or null; null where it is
-               absent
+    group       text that all responses to one prompt share (within one ``split``, where lines have that key)
+    session     whole number: which of the group's responses this is
+    turn        whole number: which output of a session that has several; the last one counts. 0 otherwise
+    row         whole number: ``extra_info.index`` of the data row that was asked
+    response    text
+    category    text, or null for off-support
+    classified  false where nobody could say the category (an outage), which is not off-support; true, null or absent
+                otherwise
+    correct     number from 0 to 1, true, false, or null for ungraded
+    hinted      text, the category that the response alone was asked for by name (madrl.hints), or null; null where it
+                is absent
+    target      text or object: the target of the response's prompt, where the prompt has one of its own or the run a
+                schedule: {category: share}, whose keys are the prompt's categories, or a name; null or absent otherwise
 
 A command names the keys that it needs; any other key is kept as it is. veRL's own dumps (RUN/validation, RUN/rollouts)
 have names of their own and are translated when they are read. A file whose name ends with ``.gz`` is unpacked as it is
@@ -23,13 +27,14 @@ import re
 import sys
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from madrl.errors import MadrlError
 from madrl.files import no_space, parsed, replacing
 from madrl.frequency import category_indices
+from madrl.prompt_targets import PromptTarget, read_prompt_target
 from madrl.rollout import is_correctness
 
 Record = dict[str, Any]
@@ -52,8 +57,14 @@ VERL_PADDING = re.compile(r"pad[0-9a-f]{32}_\d+_\d+")
 
 MAY_BE_NULL = frozenset(("category", "correct"))
 
+CLASSIFIED = "classified"
+"""The key of whether anybody could say a response's category."""
+
 HINTED = "hinted"
 """The key of the category that a hinted response was asked for."""
+
+TARGET = "target"
+"""The key of the target of a response's prompt, where it is not the one for all."""
 
 VERL_NAMES = {"input": "prompt", "output": "response", "gts": "ground_truth", "score": "reward"}
 """veRL's name in a dump -> ours. Its ``uid`` is the key ``{group}_{session}_{turn}``."""
@@ -116,13 +127,23 @@ def read_graded(source: "Source", categories: Sequence[str]) -> list[Record]:
     """The records of a file whose responses are to be counted or rewarded, each with its ``session`` and ``turn``.
 
     Lines of a group that name no session are numbered as they come; a turn that is not named is 0. Raises what ``read``
-    raises, and MadrlError for a response that is named twice and for one in none of ``categories``.
+    raises, and MadrlError for a response that is named twice, for one in none of ``categories`` or not in those of its
+    prompt's own target, and for a group with several targets.
     """
     seen: set[tuple[str, str, int, int]] = set()
+    targets: dict[tuple[str, str], PromptTarget | None] = {}
     counted: Counter[tuple[str, str]] = Counter()
 
     def check(record: Record) -> None:
         category_indices([record["category"]], categories)
+        target = target_of(record, categories)
+        if target is not None and record["category"] not in (None, *target.categories):
+            raise MadrlError(
+                f"category {record['category']!r} is not among those that its prompt's target names, "
+                f"{list(target.categories)}: name it there with the weight 0, or use null for off-support"
+            )
+        if targets.setdefault(group_of(record), target) != target:
+            raise MadrlError(f"group {record['group']!r} has another target in an earlier line: it is one prompt's")
         if "session" not in record:
             if "turn" in record:
                 raise MadrlError("'turn' without 'session': name the session that it is a turn of")
@@ -137,7 +158,7 @@ def read_graded(source: "Source", categories: Sequence[str]) -> list[Record]:
             )
         seen.add(response)
 
-    return list(read(source, GRADED, ("session", "turn", HINTED), check))
+    return list(read(source, GRADED, ("session", "turn", HINTED, CLASSIFIED), check))
 
 
 def name_of(record: Mapping[str, Any]) -> Name:
@@ -155,9 +176,41 @@ def session_of(record: Mapping[str, Any]) -> tuple[str, str, int]:
     return *group_of(record), record["session"]
 
 
+def target_of(record: Mapping[str, Any], categories: Sequence[str]) -> PromptTarget | None:
+    """The target of the response's prompt, None where it is the one for all. Raises MadrlError for one that makes no
+    sense, or not over the declared ``categories``."""
+    target = record.get(TARGET)
+    if target is None:
+        return None
+    try:
+        return read_prompt_target(target, categories)
+    except MadrlError as error:
+        raise MadrlError(f"{error}; rename the key where it means something else") from error
+
+
 def unhinted(records: Iterable[Record]) -> list[Record]:
     """The responses that the policy gave by itself, not asked for a category by name (``madrl.hints``)."""
     return [record for record in records if not record.get(HINTED)]
+
+
+def is_classified(record: Mapping[str, Any]) -> bool:
+    """Whether somebody could say the response's category, or that it has none."""
+    return record.get(CLASSIFIED) is not False
+
+
+def classified(records: Iterable[Record]) -> list[Record]:
+    """The responses that count: those whose category is not ungraded (``madrl.grading.grader``)."""
+    return [record for record in records if is_classified(record)]
+
+
+def is_ungraded(record: Mapping[str, Any]) -> bool:
+    """Whether the response lacks its category or its correctness by a fault that is not its own."""
+    return record["correct"] is None or not is_classified(record)
+
+
+def ungraded_rate(records: Collection[Record]) -> float | None:
+    """Share of the responses that are ungraded, in [0, 1]; None when there are no responses."""
+    return sum(map(is_ungraded, records)) / len(records) if records else None
 
 
 def last_turns(records: Sequence[Record]) -> list[Record]:
@@ -362,6 +415,7 @@ KINDS = {
     "extra_info": Kind(lambda v: v is None or isinstance(v, dict), "an object"),
     "category": Kind(lambda v: v is None or isinstance(v, str), "text: use a declared name, or null for off-support"),
     HINTED: Kind(lambda v: v is None or isinstance(v, str), "text: name the category that was asked for, or null"),
+    CLASSIFIED: Kind(lambda v: v is None or isinstance(v, bool), "true, false, or null for true"),
     "correct": Kind(is_correctness, "a verdict: use true, false, a number from 0 to 1, or null for ungraded"),
 }
 """Key -> what its values must be. A key that is not here may hold anything."""

@@ -1,6 +1,6 @@
 """The training reward for responses that already exist: a JSONL file in, the same file with rewards out.
 
-Scores through ``reward.score_group``, the very function that training calls. Classifies and verifies nothing: each
+Scores through ``reward.score_prompt``, the very function that training calls. Classifies and verifies nothing: each
 line brings its category and its verdict.
 """
 
@@ -11,19 +11,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from madrl.frequency import category_indices
+from madrl.prompt_targets import PromptTarget
 from madrl.records import (
     HINTED,
     check_groups,
     destination_of,
     groups,
+    is_classified,
     line_of,
     read_graded,
     session_of,
     source_of,
+    target_of,
     write,
 )
-from madrl.reward import RewardConfig, score_group
+from madrl.reward import RewardConfig, score_prompt
 
 
 class Rescored(NamedTuple):
@@ -45,14 +47,14 @@ def rescore_file(
 
     A line is one response (``madrl.records``) with at least ``group``, ``category`` and ``correct``; the lines of a
     group may stand anywhere in the file. When a session has several turns, the last one is scored and all of them earn
-    what it earns, as in training. A response that has ``hinted`` is rewarded, and counted in no frequency. Other keys
-    are kept, an older ``divergence_reward`` and ``reward`` replaced, blank lines dropped, sessions and turns without a
-    number numbered. The output appears complete or not at all, and may be the input itself. The whole file is held in
-    memory.
+    what it earns, as in training. A response that has ``hinted``, or ``classified`` false, is rewarded and counted in
+    no frequency. A group that has a ``target`` is scored by that. Other keys are kept, an older ``divergence_reward``
+    and ``reward`` replaced, blank lines dropped, sessions and turns without a number numbered. The output appears
+    complete or not at all, and may be the input itself. The whole file is held in memory.
 
     Args:
         categories: the declared categories, in the order of ``target``.
-        target: p*, shape (K,), unsmoothed.
+        target: p*, shape (K,), unsmoothed, of the groups that have none of their own.
 
     Raises MadrlError that names file and line for the first bad line, for a file with no lines or with none but groups
     of one, for an ``out_path`` that cannot be written, and for a target that the reward's form does not have; OSError
@@ -65,9 +67,18 @@ def rescore_file(
     check_groups(found, source)
     earned = {}
     for group in found:
-        indices = category_indices([record["category"] for record in group], categories)
-        hinted = np.array([bool(record.get(HINTED)) for record in group])
-        score = score_group(indices, [record["correct"] for record in group], target, config, hinted)
+        own = target_of(group[0], categories)
+        if own is not None:
+            config.check_target(own.array)
+        score = score_prompt(
+            [record["category"] for record in group],
+            [record["correct"] for record in group],
+            own or PromptTarget.of(categories, target),
+            categories,
+            config,
+            np.array([bool(record.get(HINTED)) for record in group]),
+            list(map(is_classified, group)),
+        )
         for record, divergence_reward, reward in zip(group, score.divergence_reward, score.reward, strict=True):
             earned[session_of(record)] = {"divergence_reward": float(divergence_reward), "reward": float(reward)}
     write(destination, (line_of(record | earned[session_of(record)]) for record in records))

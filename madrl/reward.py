@@ -18,7 +18,7 @@ form does, so that the two differ in nothing but the distributional term.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,15 @@ from numpy.typing import NDArray
 from madrl import calibration
 from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
-from madrl.frequency import OFF_SUPPORT, category_counts, group_frequency, on_support_frequency
+from madrl.frequency import (
+    OFF_SUPPORT,
+    UNCLASSIFIED,
+    category_counts,
+    category_indices,
+    group_frequency,
+    on_support_frequency,
+)
+from madrl.prompt_targets import PromptTarget
 from madrl.rollout import GroupScore
 from madrl.targets import smooth
 
@@ -150,7 +158,8 @@ def score_group(
     """Score all G responses to one prompt together.
 
     Args:
-        indices: category of each response, shape (G,), OFF_SUPPORT where it has none (``category_indices``).
+        indices: category of each response, shape (G,), OFF_SUPPORT where it has none, UNCLASSIFIED where nobody could
+            say (``category_indices``).
         correct: correctness of each response, in [0, 1]; None means ungraded.
         target: p*, shape (K,), unsmoothed; ``config.check_target`` holds for it.
         config: the reward's form and parameters.
@@ -160,7 +169,10 @@ def score_group(
     because counting them would satisfy the target with responses that the policy does not give by itself. A hinted
     response in a category that none of the others is in earns what a lone one of them would, at q_c = 1/N.
 
-    An ungraded response takes the mean correctness of the graded ones in its group, 0 when none was graded. When
+    A response without a grade earns what the others earn on average, so that nobody gains by an outage and the group's
+    mean stays where it is. An ungraded one takes the mean correctness of the graded ones in its group, 0 when none was
+    graded. An unclassified one takes the mean r_div of the classified ones, 0 when none was classified, and counts in
+    no frequency: the others earn what they would earn in a group without it, calibrated for their number. When
     every response earns the same, the rewards are rounded to an exactly representable number (EXACT_REWARD_STEP).
     Whatever the form, a group in one category, or with nothing on-support, is taught nothing about the distribution:
     its distributional terms are all equal, and what is left is correctness.
@@ -173,17 +185,15 @@ def score_group(
     marks = np.zeros(indices.size, dtype=np.bool_) if hinted is None else np.asarray(hinted, dtype=np.bool_)
     if marks.size != indices.size:
         raise MadrlError(f"{indices.size} categories but {marks.size} marks of hinted responses: mark each, or none")
-    counted = indices[~marks]
-    if counted.size == indices.size:
-        frequency = seen = group_frequency(indices, target.size)
-    elif config.form == "gapo":
+    if marks.any() and config.form == "gapo":
         raise MadrlError("hinted responses with form=gapo: GAPO has no rule for them; use form=additive")
+    classified = indices != UNCLASSIFIED
+    if classified.any() or not indices.size:
+        frequency, rewards = _distributional(indices[classified], marks[classified], target, config)
+        divergence_reward = np.full(indices.size, rewards.mean())
+        divergence_reward[classified] = rewards
     else:
-        frequency, seen = _frequencies_without_hinted(counted, indices, target.size)
-    if config.form == "gapo":
-        divergence_reward = _gapo_reward(indices, target.size)
-    else:
-        divergence_reward = _divergence_reward(indices, seen, counted.size, target, config)
+        frequency, divergence_reward = np.zeros(target.size), np.zeros(indices.size)
     correctness = _correctness(correct)
 
     if config.form in ("additive", "gapo"):
@@ -199,9 +209,49 @@ def score_group(
     return GroupScore(reward, correctness, divergence_reward, frequency)
 
 
+def score_prompt(
+    categories: Sequence[str | None],
+    correct: Sequence[float | None],
+    target: PromptTarget,
+    declared: Sequence[str],
+    config: RewardConfig,
+    hinted: NDArray[np.bool_] | None = None,
+    classified: Sequence[bool] | None = None,
+) -> GroupScore:
+    """``score_group`` among the prompt's own categories: for the reward there are no others, in smoothing, in what an
+    off-support response earns, and in the offsets.
+
+    Args:
+        categories: the category of each response, None where it is off-support.
+        target: p* over the prompt's categories.
+        declared: the declared categories, in the order of the returned frequencies.
+        classified: whether somebody could say the category of each; None for all.
+
+    Raises MadrlError as ``score_group``, and for a category that is not the prompt's.
+    """
+    indices = category_indices(categories, target.categories, classified)
+    score = score_group(indices, correct, target.array, config, hinted)
+    frequency = dict(zip(target.categories, score.frequency.tolist(), strict=True))
+    return replace(score, frequency=np.array([frequency.get(name, 0.0) for name in declared]))
+
+
 def what_decides(target: NDArray[np.float64], n_counted: int, config: RewardConfig) -> calibration.Reward:
     """What the offsets of a group with that many counted responses follow from."""
     return calibration.Reward(tuple(target.tolist()), n_counted, config.divergence, config.epsilon)
+
+
+def _distributional(
+    indices: NDArray[np.int64], hinted: NDArray[np.bool_], target: NDArray[np.float64], config: RewardConfig
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The frequencies of a group that is classified, shape (K,), and the distributional term of each response."""
+    counted = indices[~hinted]
+    if counted.size == indices.size:
+        frequency = seen = group_frequency(indices, target.size)
+    else:
+        frequency, seen = _frequencies_without_hinted(counted, indices, target.size)
+    if config.form == "gapo":
+        return frequency, _gapo_reward(indices, target.size)
+    return frequency, _divergence_reward(indices, seen, counted.size, target, config)
 
 
 def _frequencies_without_hinted(

@@ -56,13 +56,16 @@ class Rollout:
 
 
 class Classification(NamedTuple):
-    """What a classifier says of one response: ``category`` is None when it is off-support."""
+    """What a classifier says of one response: ``category`` is None when it is off-support, or ungraded."""
 
     category: str | None
     reason: str = ""
     unusual: str = ""
     """How the category came about, where that is no ordinary way: in two or three words, the same for all such
     responses. It changes no reward; a run counts them, and an alarm is raised when they become many."""
+    classified: bool = True
+    """False when nobody could say which category it is (an outage, a time-out): its category is ungraded, which is not
+    off-support. Such a response counts in no frequency."""
 
 
 class Verification(NamedTuple):
@@ -97,6 +100,8 @@ class Grade(NamedTuple):
     """The number of responses, this one included, that its grader had in progress when it came."""
     unusual: str = ""
     """The verifier's and the classifier's word for an unusual way to the verdict or the category; empty for none."""
+    classified: bool = True
+    """False when its category is ungraded, as in Classification."""
 
     @property
     def verdict(self) -> Verdict:
@@ -113,9 +118,10 @@ class GroupScore:
     correctness: NDArray[np.float64]
     """Numbers in [0, 1]; the group's mean correctness where the response is ungraded."""
     divergence_reward: NDArray[np.float64]
-    """The distributional term of paper Table 1, at the response's own category."""
+    """The distributional term of paper Table 1, at the response's own category; the others' mean where the category is
+    ungraded."""
     frequency: NDArray[np.float64]
-    """Shape (K,): n_c / G. Sums to less than 1 when some responses are off-support. Where some are hinted, both numbers
-    count the others alone."""
+    """Shape (K,): n_c / G. Sums to less than 1 when some responses are off-support. Where some are hinted or
+    unclassified, both numbers count the others alone."""
     grades: tuple[Grade, ...] = ()
     """The responses' grades, as GroupReward found them; empty where ``score_group`` was called by itself."""

@@ -17,24 +17,23 @@ MODEL=PATH|base    the model to start from: a folder, a name on the hub, or base
                    Unset: on GPUs the task's warm start, made first when it is not there and shared by all recipes of
                    the task (SYNTHETIC: the base model, as in the paper); in the tiny profile a skewed miniature
 SANDBOX_URL=URLS   judge programs there, in place of a sandbox that is started and stopped with the recipe
-RAY_ADDRESS=ADDR NNODES=N   run on a Ray cluster that runs already
+SANDBOX_SLOTS=N    programs at a time in that sandbox, or in each of the cluster's (madrl judges)
+RAY_ADDRESS=ADDR NNODES=N   run on a Ray cluster that runs already; programs are judged on each of its nodes
 DRY_RUN=1          only print the stages, and the resolved config, every key checked against the installed veRL; with
                    DATASET also prepare the data and score some of its rows with the run's reward manager
 WANDB=1            log to Weights & Biases as well
 NAME, OUT          the run goes to $OUT/$NAME; data and models to $OUT/data, $OUT/models, $OUT/TASK_warm_start_...
 """
 
-import importlib
 import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,14 +41,12 @@ import yaml
 
 from madrl.errors import MadrlError
 from madrl.files import waited_for
+from madrl.grading.programs.own_sandbox import START_S, install_languages, shares_of, start_sandbox
 from madrl.grading.programs.program import TOKEN_FILE_VARIABLE, URLS_VARIABLE
 from madrl.grading.programs.sandbox_health import health_of
 from madrl.process import PATIENCE_S, end_with_parent, told_to_stop
 from madrl.recipe import WARM_START, Recipe
 from madrl.run_folder import RunFolder
-
-SANDBOX_START_S = 900.0
-"""How long a sandbox may take to prove its toolchains on a busy machine."""
 
 
 class Stage(NamedTuple):
@@ -158,7 +155,7 @@ def run(recipe: Recipe, dry_run: bool = False) -> None:
             f"PROFILE=tiny: a miniature stand-in for {recipe.record.name}, with a model made here; not the benchmark",
             flush=True,
         )
-    run_stages(stages, recipe.run, reachable=not recipe.ray_address)
+    run_stages(stages, recipe.run, recipe.ray_address)
 
 
 def plan_lines(recipe: Recipe, stages: Sequence[Stage]) -> list[str]:
@@ -214,9 +211,9 @@ def _check_warm_start(recipe: Recipe) -> None:
             )
 
 
-def run_stages(stages: Sequence[Stage], folder: Path, reachable: bool = True) -> None:
+def run_stages(stages: Sequence[Stage], folder: Path, ray_address: str = "") -> None:
     """Run the stages in order, one line when each starts and one with its time when it ends, and write the times to
-    ``folder/stages.jsonl``. ``reachable`` says whether a sandbox that is started here can be reached by the judges.
+    ``folder/stages.jsonl``. Programs are judged here, or with ``ray_address`` on the nodes of that Ray cluster.
 
     Raises SystemExit with the exit code of a stage that fails."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -228,8 +225,9 @@ def run_stages(stages: Sequence[Stage], folder: Path, reachable: bool = True) ->
                 print(f"[{stage.name}] done already: {stage.done}", flush=True)
                 continue
             if stage.runs_programs and URLS_VARIABLE not in environment:
-                with _timed("sandbox", f"the judge of programs; log: {folder}/sandbox.log", times):
-                    environment[URLS_VARIABLE] = services.enter_context(sandbox_urls(folder, reachable))
+                log = folder / ("judges/log" if ray_address else "sandbox.log")
+                with _timed("sandbox", f"the judge of programs; log: {log}", times):
+                    environment |= services.enter_context(judges(folder, ray_address))
             with _timed(stage.name, stage.description, times), _in_turn(stage):
                 if stage.done is None or not stage.done.exists():  # another recipe has not made it meanwhile
                     _call(stage.command, os.environ | environment)
@@ -280,44 +278,84 @@ def _call(command: Sequence[str], environment: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def sandbox_urls(folder: Path, reachable: bool = True) -> Iterator[str]:
-    """The sandboxes that judge programs: those that SANDBOX_URL or MADRL_SANDBOX_URLS names, or one that is started
-    here and ends with the block, its log in ``folder/sandbox.log``.
+def judges(folder: Path, ray_address: str = "") -> Iterator[dict[str, str]]:
+    """The variables that tell a stage where the sandboxes are: those that SANDBOX_URL or MADRL_SANDBOX_URLS names, or
+    one that is started here, several on a machine of many cores, their log in ``folder/sandbox.log``, or with
+    ``ray_address`` some on each node of that Ray cluster, their logs in ``folder/judges``. What was started ends with
+    the block.
 
-    Raises MadrlError when none is named and one that is started here could not be reached, or does not start."""
+    Raises MadrlError when what is started here takes no programs."""
     named = os.environ.get("SANDBOX_URL") or os.environ.get(URLS_VARIABLE)
+    slots = os.environ.get("SANDBOX_SLOTS") or None
+    if slots is not None and not (slots.isascii() and slots.isdigit() and int(slots)):
+        raise MadrlError(f"SANDBOX_SLOTS={slots} is no number of programs at a time: write one from 1")
     if named:
-        yield named
-        return
-    if not reachable:
-        raise MadrlError("other nodes cannot reach a sandbox of ours: start some, and name them in SANDBOX_URL=")
+        yield {URLS_VARIABLE: named}
+    elif ray_address:
+        with _fleet(folder / "judges", ray_address, slots) as found:
+            yield found
+    else:
+        with _own_sandboxes(folder, None if slots is None else int(slots)) as urls:
+            yield {URLS_VARIABLE: urls}
+
+
+@contextmanager
+def _own_sandboxes(folder: Path, slots: int | None) -> Iterator[str]:
+    """Their addresses: one service, or on a machine of many cores several."""
+    install_languages(folder / "sandbox_install.log")
     log = folder / "sandbox.log"
-    (sandbox,) = map(Path, importlib.import_module("sandbox").__path__)
-    with (folder / "sandbox_install.log").open("wb") as install_log:
-        installed = subprocess.run(
-            ["bash", str(sandbox / "install.sh")], stdout=install_log, stderr=install_log, check=False
-        )
-    if installed.returncode:
-        raise MadrlError(f"sandbox/install.sh ended with exit code {installed.returncode}: see {install_log.name}")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    # When the run ends nobody waits for what is still being graded.
-    command = [sys.executable, "-m", "sandbox", "--host", "127.0.0.1", "--port", str(port), "--drain-s", "5"]
-    if token_file := os.environ.get(TOKEN_FILE_VARIABLE):
-        command += ["--token-file", token_file]
-    with log.open("ab") as output:
-        service = subprocess.Popen(command, stdout=output, stderr=output, close_fds=False, preexec_fn=end_with_parent())
-    try:
-        url = f"http://127.0.0.1:{port}"
-        deadline = time.monotonic() + SANDBOX_START_S
-        while health_of([url])[0].trouble:
-            if service.poll() is not None:
-                raise MadrlError(f"the sandbox did not start (exit code {service.returncode}): see {log}")
+    with ExitStack() as ended, ExitStack() as told:  # all are told to end before one is waited for
+        services = []
+        for share in shares_of(slots or len(os.sched_getaffinity(0))):
+            services.append(start_sandbox("127.0.0.1", log, share))
+            ended.callback(services[-1].process.wait)
+            told.callback(services[-1].process.terminate)
+        urls = [service.url for service in services]
+        deadline = time.monotonic() + START_S
+        while any(health.trouble for health in health_of(urls)):
+            for service in services:
+                if (code := service.process.poll()) is not None:
+                    raise MadrlError(f"the sandbox did not start (exit code {code}): see {log}")
             if time.monotonic() > deadline:
-                raise MadrlError(f"the sandbox does not answer after {SANDBOX_START_S:.0f} s: see {log}")
+                raise MadrlError(f"the sandbox does not answer after {START_S:.0f} s: see {log}")
             time.sleep(0.5)
-        yield url
+        yield ",".join(urls)
+
+
+@contextmanager
+def _fleet(folder: Path, ray_address: str, slots: str | None) -> Iterator[dict[str, str]]:
+    """``madrl judges`` in a process of its own, which is what the cluster's Ray ends with."""
+    folder.mkdir(parents=True, exist_ok=True)
+    urls, log = folder / "urls", folder / "log"
+    left = _written_at(urls)  # by one that was killed
+    command = madrl_command("judges", str(folder), *(["--slots", slots] if slots else []))
+    with log.open("ab") as output:
+        fleet = subprocess.Popen(
+            command,
+            stdout=output,
+            stderr=output,
+            env=os.environ | {"RAY_ADDRESS": ray_address},
+            preexec_fn=end_with_parent(),
+        )
+    with _ended_after(fleet):
+        while _written_at(urls) in (None, left):  # it gives up by itself
+            if fleet.poll() is not None:
+                raise MadrlError(f"the cluster's sandboxes did not start: see {log}")
+            time.sleep(0.5)
+        token = {} if os.environ.get(TOKEN_FILE_VARIABLE) else {TOKEN_FILE_VARIABLE: str(folder / "token")}
+        yield {URLS_VARIABLE: f"file:{urls.resolve()}"} | token
+
+
+def _written_at(path: Path) -> int | None:
+    with suppress(FileNotFoundError):
+        return path.stat().st_mtime_ns
+    return None
+
+
+@contextmanager
+def _ended_after(process: "subprocess.Popen[bytes]") -> Iterator[None]:
+    try:
+        yield
     finally:
-        service.terminate()
-        service.wait()
+        process.terminate()
+        process.wait()

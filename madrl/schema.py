@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from madrl.errors import MadrlError
 from madrl.files import replacing
+from madrl.prompt_targets import check_row_target
 
 ROLES = ("system", "user", "assistant")
 
@@ -41,7 +42,8 @@ class Row(TypedDict):
     ability: str
     reward_model: RewardModel
     extra_info: dict[str, Any]
-    """``index`` (unique within the file), ``split``, and whatever the dataset adds."""
+    """``index`` (unique within the file), ``split``, whatever the dataset adds, and, for a prompt with a target of its
+    own, ``target`` and ``categories`` (``prompt_targets.row_target``)."""
 
 
 def make_row(
@@ -65,10 +67,11 @@ def make_row(
     )
 
 
-def check_row(row: Mapping[str, Any], where: str) -> None:
+def check_row(row: Mapping[str, Any], where: str, categories: Sequence[str] | None = None) -> None:
     """Raises MadrlError that names ``where`` (file and row), the column and the remedy, for the first thing wrong.
 
-    Columns beyond veRL's five are allowed: veRL carries them along.
+    Columns beyond veRL's five are allowed: veRL carries them along. ``categories`` are the declared ones, which a
+    target of the prompt's own has to be over; None where they are not known.
     """
     for column in Row.__annotations__:
         if row.get(column) is None:
@@ -85,6 +88,10 @@ def check_row(row: Mapping[str, Any], where: str) -> None:
     if isinstance(index, bool) or not isinstance(index, int) or index < 0:
         raise MadrlError(f"{where}: column 'extra_info.index' is {index!r}: number the file's rows from 0")
     _check_text(row["extra_info"]["split"], where, "extra_info.split", "name the split, e.g. 'train'")
+    try:
+        check_row_target(row["extra_info"], categories)
+    except MadrlError as error:
+        raise MadrlError(f"{where}: {error}") from error
 
 
 def _check_text(value: object, where: str, column: str, remedy: str) -> None:
@@ -118,13 +125,13 @@ def _check_prompt(prompt: object, where: str) -> None:
         raise MadrlError(f"{where}: column 'prompt' ends with a {role!r} turn: end it with the user's, to be answered")
 
 
-def check_rows(rows: Sequence[Mapping[str, Any]], file: str | Path) -> None:
+def check_rows(rows: Sequence[Mapping[str, Any]], file: str | Path, categories: Sequence[str] | None = None) -> None:
     """check_row for each row, plus: there is at least one, and no two share ``extra_info.index``."""
     if not rows:
         raise MadrlError(f"{file}: no rows: prepare the data again")
     first_with: dict[int, int] = {}
     for i, row in enumerate(rows):
-        check_row(row, f"{file} row {i}")
+        check_row(row, f"{file} row {i}", categories)
         index = row["extra_info"]["index"]
         if index in first_with:
             raise MadrlError(
@@ -134,15 +141,16 @@ def check_rows(rows: Sequence[Mapping[str, Any]], file: str | Path) -> None:
         first_with[index] = i
 
 
-def check_parquet(path: str | Path) -> int:
-    """The number of rows of a good file. Raises MadrlError for one that cannot be read, or whose rows are not good."""
+def check_parquet(path: str | Path, categories: Sequence[str] | None = None) -> int:
+    """The number of rows of a good file. Raises MadrlError for one that cannot be read, or whose rows are not good, as
+    ``check_row``."""
     try:
         with pq.ParquetFile(path) as file:
             rows = file.read().to_pylist()
     except (OSError, pa.ArrowInvalid) as error:
         reason = str(error).splitlines()[0]
         raise MadrlError(f"{path}: cannot be read as parquet ({reason}): prepare the data again") from error
-    check_rows(rows, path)
+    check_rows(rows, path, categories)
     return len(rows)
 
 

@@ -1,7 +1,7 @@
 """The ``madrl`` node of the run's config, checked once: what the categories are and how a group is rewarded."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
 from madrl.reward import HINTED_FORMS, RewardConfig
+from madrl.target_schedule import TargetSchedule
 from madrl.targets import check_categories, resolve_target
 
 LAUNCH_CHECKS = ("stop", "warn")
@@ -16,8 +17,12 @@ LAUNCH_CHECKS = ("stop", "warn")
 NULLABLE = ("naming",)
 """Keys whose value may be null."""
 
-NEWER = ("hints", "max_idle_s")
+NEWER = ("hints", "max_idle_s", "classifier_args", "verifier_args", "target_schedule")
 """Keys that the config of an older run, which is read again to evaluate it, does not have."""
+
+
+ARGUMENTS = ("classifier_args", "verifier_args")
+"""Keys whose values are the keyword arguments of the plug-in that is named beside them."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,8 @@ class Settings:
     profile: str
     categories: tuple[str, ...]
     target: NDArray[np.float64]
-    """p*, shape (K,), in the order of ``categories``."""
+    """p*, shape (K,), in the order of ``categories``: of the prompts that have none of their own in the data, and of a
+    schedule the last."""
     classifier: str
     verifier: str
     naming: str | None
@@ -41,6 +47,14 @@ class Settings:
     """How many responses of each group are asked for a wanted category that the policy hardly samples."""
     max_idle_s: float = 21600.0
     """Seconds that a step may wait without a response coming back."""
+    classifier_args: Mapping[str, Any] = field(default_factory=dict)
+    verifier_args: Mapping[str, Any] = field(default_factory=dict)
+    target_schedule: TargetSchedule | None = None
+    """The targets over the training steps; None where they are all the same."""
+
+    def target_at(self, step: int) -> NDArray[np.float64]:
+        """p* of a training step, shape (K,)."""
+        return self.target if self.target_schedule is None else self.target_schedule.at(step)
 
     @property
     def could_hint(self) -> bool:
@@ -66,13 +80,18 @@ class Settings:
             raise MadrlError(f"madrl.max_idle_s={idle!r} is not a number of seconds above 0")
         if node["launch_check"] not in LAUNCH_CHECKS:
             raise MadrlError(f"madrl.launch_check={node['launch_check']!r} is not one of {list(LAUNCH_CHECKS)}")
+        arguments = {name: dict(_mapping(f"madrl.{name}", node.get(name) or {})) for name in ARGUMENTS}
         target = resolve_target(node["target"], categories)
         reward = RewardConfig(**node["reward"])
         reward.check_target(target)
+        schedule = _schedule(node, categories, target, reward)
         _check_hints(node, reward)
-        texts = {name: str(node[name]) for name in ("task", "profile", "classifier", "verifier", "launch_check")}
         return cls(
-            **texts,
+            task=str(node["task"]),
+            profile=str(node["profile"]),
+            classifier=str(node["classifier"]),
+            verifier=str(node["verifier"]),
+            launch_check=str(node["launch_check"]),
             categories=categories,
             target=target,
             naming=node["naming"] and str(node["naming"]),
@@ -80,7 +99,27 @@ class Settings:
             max_ungraded_rate=float(rate),
             hints=node.get("hints", 0),
             max_idle_s=float(idle),
+            classifier_args=arguments["classifier_args"],
+            verifier_args=arguments["verifier_args"],
+            target_schedule=schedule,
         )
+
+
+def _schedule(
+    node: Mapping[str, Any], categories: tuple[str, ...], target: NDArray[np.float64], reward: RewardConfig
+) -> TargetSchedule | None:
+    """The node's schedule, which ends in its target."""
+    if node.get("target_schedule") is None:
+        return None
+    schedule = TargetSchedule.from_config(node["target_schedule"], categories)
+    for scheduled in schedule.targets:
+        reward.check_target(np.array(scheduled))
+    if not np.allclose(target, schedule.targets[-1]):
+        raise MadrlError(
+            f"madrl.target={node['target']!r} beside madrl.target_schedule, which ends in "
+            f"{node['target_schedule'][-1]['target']!r}: leave madrl.target out, or set it to that"
+        )
+    return schedule
 
 
 def _check_hints(node: Mapping[str, Any], reward: RewardConfig) -> None:
@@ -105,6 +144,12 @@ def _check_keys(where: str, node: Any, names: list[str]) -> None:
     ]
     if missing:
         raise MadrlError(f"{where}.{missing[0]} is not set: choose a task, or set it on the command line")
+
+
+def _mapping(where: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise MadrlError(f"{where}={value!r} is not a mapping: write {where}={{name: value}}")
+    return value
 
 
 def _check_names(where: str, node: Any, names: list[str]) -> None:

@@ -3,6 +3,7 @@
 Category order is the order of declaration and decides what ``peak`` excludes.
 """
 
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -34,6 +35,9 @@ TARGETS: dict[str, Callable[[int], NDArray[np.float64]]] = {"uniform": uniform, 
 MAX_WEIGHT = 1e100
 """The largest weight a target may give. Far larger ones overflow when they are summed, and all shares become 0."""
 
+SUM_TOLERANCE = 1e-12
+"""Weights whose sum is this near to 1 are shares, which normalising would only round once more."""
+
 
 def check_categories(categories: Sequence[str]) -> tuple[str, ...]:
     """The declared categories as a tuple. Raises MadrlError when there are none, or one is empty or stands twice."""
@@ -57,7 +61,9 @@ def resolve_target(spec: str | Mapping[str, float], categories: Sequence[str]) -
     names = check_categories(categories)
     if isinstance(spec, str):
         if spec not in TARGETS:
-            raise MadrlError(f"unknown target {spec!r}: use one of {sorted(TARGETS)} or a {{category: weight}} mapping")
+            raise MadrlError(
+                f"unknown target {reprlib.repr(spec)}: use one of {sorted(TARGETS)} or a {{category: weight}} mapping"
+            )
         return TARGETS[spec](len(names))
     if not isinstance(spec, Mapping):
         raise MadrlError(f"target {spec!r} is neither a name ({sorted(TARGETS)}) nor a {{category: weight}} mapping")
@@ -71,7 +77,9 @@ def resolve_target(spec: str | Mapping[str, float], categories: Sequence[str]) -
         weights[names.index(category)] = weight
     if weights.sum() <= 0:
         raise MadrlError(f"target {dict(spec)!r} gives no category any weight: at least one must be above 0")
-    target: NDArray[np.float64] = weights / weights.sum()
+    # Shares stay what they are when they are read again, to the last bit.
+    sums_to_1 = abs(weights.sum() - 1.0) <= SUM_TOLERANCE
+    target: NDArray[np.float64] = weights if sums_to_1 else weights / weights.sum()
     return target
 
 

@@ -27,6 +27,23 @@ def with_task(overrides: Sequence[str], presets: bool = True) -> list[str]:
     return [*(text for text in overrides if text not in named), f"task={CHOSEN}"]
 
 
+REPLACED = ("madrl.target", "madrl.classifier_args", "madrl.verifier_args")
+"""Keys whose value is set as a whole."""
+
+
+def replacing_mappings(overrides: Sequence[str]) -> list[str]:
+    """The overrides, with each of REPLACED unset before one that sets it to a mapping: Hydra would merge the two."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    parsed = OverridesParser.create().parse_overrides(list(overrides))
+    expanded = []
+    for text, override in zip(overrides, parsed, strict=True):
+        if override.key_or_group in REPLACED and isinstance(override.value(), dict):
+            expanded.append(f"{override.key_or_group}=null")
+        expanded.append(text)
+    return expanded
+
+
 def task_node(task: Task, presets: bool = True) -> Any:
     """What the task sets in a config, as an OmegaConf node."""
     from omegaconf import OmegaConf
@@ -36,7 +53,9 @@ def task_node(task: Task, presets: bool = True) -> Any:
             "task": task.name,
             "categories": list(task.categories),
             "classifier": task.classifier,
+            "classifier_args": dict(task.classifier_args),
             "verifier": task.verifier,
+            "verifier_args": dict(task.verifier_args),
             "naming": task.naming,
         },
         "paths": {"data": str(task.data or f"data/{task.name}"), "task": task.file and str(task.file)},

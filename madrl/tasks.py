@@ -68,6 +68,10 @@ class Task:
     """A key of CLASSIFIERS, or ``pkg.module:name``."""
     verifier: str
     """A key of VERIFIERS, or ``pkg.module:name``."""
+    classifier_args: Mapping[str, Any] = field(default_factory=dict)
+    """The classifier's keyword arguments."""
+    verifier_args: Mapping[str, Any] = field(default_factory=dict)
+    """The verifier's."""
     naming: str | None = None
     """How a prompt asks for a category: a key of NAMINGS, or ``pkg.module:name``. A task without one has no warm start,
     which asks for every category."""
@@ -76,8 +80,8 @@ class Task:
     ``validation`` and ``holdout``. None for the paper's tasks, whose ``data_script`` makes them."""
     miniature: Mapping[str, Any] | None = None
     """What the task's miniature model is finetuned on, and its sizes (``madrl.miniature.tasks``): a file ``examples``
-    of JSON lines with ``prompt``, ``response`` and, for a mix of categories, ``category``. The paper's tasks make
-    their examples themselves."""
+    of JSON lines with ``prompt`` (text, or the turns before the response), ``response`` and, for a mix of categories,
+    ``category``. The paper's tasks make their examples themselves."""
     sizes: Sizes = field(default_factory=lambda: DEFAULT_SIZES)
     config: Mapping[str, Any] = field(default_factory=dict)
     """Further keys of the run's config that the task presets, nested as there."""
@@ -211,7 +215,8 @@ TASKS = {
 """The paper's tasks, in the order of its tables."""
 
 OWN_FIELDS = (
-    "name", "categories", "classifier", "verifier", "naming", "data", "miniature", "sizes", "warm_started", "config",
+    "name", "categories", "classifier", "classifier_args", "verifier", "verifier_args", "naming", "data", "miniature",
+    "sizes", "warm_started", "config",
 )  # fmt: skip
 """What a task file may set."""
 
@@ -251,7 +256,8 @@ def task_of(content: Any, file: Path) -> Task:
     for name in (name for name in OWN_FIELDS if name in {*required, "data"}):
         if not content.get(name):
             raise MadrlError(f"{file}: field {name!r} is not set")
-    kinds = {"categories": list, "miniature": dict, "sizes": dict, "warm_started": list, "config": dict}
+    mappings = ("classifier_args", "verifier_args", "miniature", "sizes", "config")
+    kinds = {"categories": list, "warm_started": list, **dict.fromkeys(mappings, dict)}
     for name, value in content.items():
         kind = kinds.get(name, str)
         if value is not None and not isinstance(value, kind):

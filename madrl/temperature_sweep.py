@@ -90,6 +90,8 @@ def sampling_stage(
     own, rollout = config["madrl"], config["actor_rollout_ref"]["rollout"]
     generate = madrl_command("generate", "--model", model, "--data", f"{config['paths']['data']}/holdout.parquet")
     generate += ["-o", str(responses), "--classifier", own["classifier"], "--verifier", own["verifier"]]
+    generate += ["--classifier-args", json.dumps(own.get("classifier_args") or {})]
+    generate += ["--verifier-args", json.dumps(own.get("verifier_args") or {})]
     generate += ["--categories", ",".join(own["categories"]), "--samples", samples or str(rollout["val_kwargs"]["n"])]
     generate += ["--temperature", temperature]
     generate += ["--max-response-tokens", str(config["data"]["max_response_length"]), "--seed", str(config["seed"])]

@@ -26,7 +26,8 @@ from sandbox.connection import HeadInTime
 from sandbox.errors import SandboxError, ToolchainMissingError
 from sandbox.jobs import Canary, Failed
 from sandbox.judge_service import JudgeService
-from sandbox.languages import LANGUAGES, Toolchain, with_java_loop
+from sandbox.judging import CHECKER, COMPILER
+from sandbox.languages import LANGUAGES, Toolchain
 from sandbox.metrics import Metrics
 from sandbox.pool import Pool, Worker
 from sandbox.service import JsonLines, ServiceState, build_app
@@ -37,6 +38,7 @@ UID_BASE = 65100
 """The user id of the first slot when the service is root. Each slot has a user of its own, from a range that Debian
 reserves."""
 MAX_SLOTS = 400
+MAX_CPU_WEIGHT = 10_000
 PROVE_S = 60.0
 """Time between two proofs of what nobody has used in the meantime."""
 
@@ -69,6 +71,8 @@ def parse(arguments: Sequence[str] | None) -> ServiceSettings:
     values = parser.parse_args(arguments)
     if not 1 <= values.slots <= MAX_SLOTS:
         parser.error(f"--slots {values.slots}: 1 to {MAX_SLOTS}")
+    if not 1 <= values.cpu_weight <= MAX_CPU_WEIGHT:
+        parser.error(f"--cpu-weight {values.cpu_weight}: 1 to {MAX_CPU_WEIGHT}")
     return ServiceSettings(**vars(values))
 
 
@@ -90,13 +94,16 @@ async def serve(settings: ServiceSettings) -> None:
         toolchains, missing = find_toolchains(folder, settings.java_loop)
         workers = []
         for index in range(settings.slots):
+            scratch = run_folder / f"slot-{index}"
+            scratch.mkdir()
+            scratch.chmod(0o755)
             slot = Slot(
                 native=str(native),
                 backend=settings.backend,
                 uid=UID_BASE + index if os.geteuid() == 0 else 0,
-                group=groups.add_slot() if groups else None,
-                nice=0 if groups else 10,
-                scratch=str(run_folder),
+                groups=groups.add_slot((*toolchains, COMPILER, CHECKER)) if groups else {},
+                nice=0 if groups or settings.cpu_weight >= 100 else 10,
+                scratch=str(scratch),
             )
             workers.append(Worker(slot, toolchains))
             stack.push_async_callback(workers[-1].stop)
@@ -104,7 +111,8 @@ async def serve(settings: ServiceSettings) -> None:
         pool = Pool(workers, settings.queue_size)
         missing |= await canaries(pool, toolchains)
         for language, problem in sorted(missing.items()):
-            print(f"sandbox: {language}: not served: {problem}", file=sys.stderr)
+            if language in toolchains or not LANGUAGES[language].on_request:
+                print(f"sandbox: {language}: not served: {problem}", file=sys.stderr)
         if len(missing) == len(LANGUAGES):
             raise SandboxError("no language works here")
         cache = ArtifactCache(run_folder, settings.cache_mb << 20)
@@ -165,7 +173,7 @@ def protect(settings: ServiceSettings) -> tuple[cgroups.Cgroups | None, Protecti
     groups, reason = None, "cgroups are switched off"
     if settings.cgroups:
         try:
-            groups, reason = cgroups.create(), ""
+            groups, reason = cgroups.create(settings.cpu_weight), ""
         except SandboxError as error:
             reason = f"no cgroups: {error}"
     level = Protection.FULL if groups else Protection.PORTABLE
@@ -181,11 +189,11 @@ def protect(settings: ServiceSettings) -> tuple[cgroups.Cgroups | None, Protecti
 def find_toolchains(folder: Path, java_loop: bool) -> tuple[dict[str, Toolchain], dict[str, str]]:
     """The toolchains that are installed, and for each of the other languages what to install."""
     found, missing = {}, {}
-    for name, find in LANGUAGES.items():
+    for name, row in LANGUAGES.items():
         try:
-            found[name] = find(folder)
-            if name == "java" and java_loop:
-                found[name] = with_java_loop(folder, found[name])
+            found[name] = row.toolchain(folder)
+            if row.loop and java_loop:
+                found[name] = row.loop(folder, found[name])
         except ToolchainMissingError as error:
             missing[name] = str(error)
     return found, missing

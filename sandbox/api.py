@@ -1,14 +1,16 @@
 """The requests and answers of the service over HTTP: the native route ``/judge`` and SandboxFusion's ``/run_code``."""
 
 import os
-from typing import Literal, Self
+from typing import Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sandbox.jobs import CompileStatus, JudgeVerdict, TestReport
+from sandbox.languages import LANGUAGES
 
 MAX_TESTS_CPU_S = 36_000.0
 """The CPU seconds that all tests of one request may ask for together."""
+MAX_ID = 200
 
 
 class _Request(BaseModel):
@@ -41,19 +43,41 @@ class Test(_Request):
 class JudgeRequest(_Request):
     """A program and its tests."""
 
-    language: str = Field(description="python, cpp, java, go or javascript, or one of their aliases (GET /languages)")
+    language: str = Field(description=f"one of {', '.join(LANGUAGES)}, or of their aliases (GET /languages)")
     code: str
     tests: list[Test] = Field(min_length=1, max_length=10_000)
     time_limit_s: float = Field(2.0, gt=0, le=60, description="CPU seconds for each test; asleep: 3 times that + 2 s")
     memory_limit_mb: int = Field(256, ge=16, le=8192)
     checker: Checker = Checker()
     stop_on_first_failure: bool = True
+    stop_on_timeout: bool = Field(
+        False, description="whether a test that runs out of time is the last one, with stop_on_first_failure=false"
+    )
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:
         if len(self.tests) * self.time_limit_s > MAX_TESTS_CPU_S:
             raise ValueError(f"tests times time_limit_s is above {MAX_TESTS_CPU_S:.0f} s")
         return self
+
+
+class BatchProgram(JudgeRequest):
+    """A program of a batch, and its tests."""
+
+    id: str = Field("", max_length=MAX_ID, description="comes back with the verdict")
+
+
+Programs = TypeVar("Programs")
+
+
+class Batch(_Request, Generic[Programs]):
+    """Many programs, of which each is judged as ``/judge`` would."""
+
+    programs: list[Programs] = Field(min_length=1, max_length=1000)
+
+
+class BatchRequest(Batch[BatchProgram]):
+    """Many programs, each with its tests."""
 
 
 class CompileReport(BaseModel):
@@ -80,7 +104,8 @@ class JudgeResponse(BaseModel):
     compile: CompileReport | None
     """None only with IE."""
     tests: list[TestReport]
-    """The results in the order of the request. There are fewer when stop_on_first_failure ended the run."""
+    """The results in the order of the request. There are fewer when stop_on_first_failure or stop_on_timeout ended the
+    run."""
     toolchain: str
     message: str = ""
     points: float | None = None
@@ -89,6 +114,22 @@ class JudgeResponse(BaseModel):
     tried_exec: bool = False
     """Whether the program tried to start another one, in any test that was run. That is refused, whatever it is, and
     changes no verdict by itself. False where the kernel cannot tell."""
+
+
+class BatchLine(BaseModel):
+    """A line of the answer to a batch: what ``/judge`` would say of one of its programs. Lines come in no order."""
+
+    index: int
+    """The program's place in the request, from 0."""
+    id: str
+    """The program's own, if it has one."""
+    status: int
+    """The HTTP status that ``/judge`` would answer with: 200, or 422 (the program's fields are at fault), 501 (its
+    language is not served here), 503 (the service is in trouble). A full queue is waited for."""
+    result: JudgeResponse | None = None
+    """With status 200."""
+    detail: str | None = None
+    """What is wrong, with any other status."""
 
 
 class RunCodeRequest(BaseModel):

@@ -106,11 +106,13 @@ def firejail(jail: Jail, command: Sequence[str]) -> list[str]:
             argv.append(f"--blacklist={folder}")
     environment = {**CLEAN_ENVIRONMENT, **jail.view.environment}
     clean = ["/usr/bin/env", "-i", *(f"{name}={value}" for name, value in environment.items())]
-    return [*argv, "--", *clean, *jail.entering(jail.uid, ()), *_on_the_host(jail.view, command)]
+    return [*argv, "--", *clean, *jail.entering(jail.uid, ()), *located("firejail", jail.view, command)]
 
 
-def _on_the_host(view: View, command: Sequence[str]) -> list[str]:
-    """The command with real paths in place of those that exist only where binds do."""
+def located(backend: str, view: View, command: Sequence[str]) -> list[str]:
+    """A command with the paths that its files have inside. Without binds these are the host's."""
+    if backend != "firejail":
+        return list(command)
     real = {inside: source for source, inside in view.binds}
     insides = "|".join(re.escape(inside) for inside in sorted(real, key=len, reverse=True))
     return [re.sub(rf"(?:{insides})(?=[/\s]|$)", lambda found: real[found[0]], part) for part in command]

@@ -1,40 +1,49 @@
 """One sandbox and the conversation with the runner inside it.
 
 The host sends requests over a socket and reads replies (the structs of native/runner.c). Requests are sent ahead of
-their replies, so that the runner never waits for the host between two tests.
+their replies, so that the runner never waits for the host between two tests. A test's input goes along as a file in
+memory that nobody can change.
 """
 
+import fcntl
 import os
 import select
+import shutil
 import socket
 import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
-from sandbox.backends import BACKENDS, Jail, View
+from sandbox.backends import BACKENDS, Jail, View, located
 from sandbox.cgroups import SlotGroup
 from sandbox.errors import BoxLostError, SandboxError
 
 _REQUEST = struct.Struct("=11I")
 _REPLY = struct.Struct("=i5I2Q")
-_RUN, _PUT, _GET = 1, 2, 3
+_RUN, _PUT, _GET, _PROGRAM = 1, 2, 3, 4
 _WIPE, _RESIDENT = 1, 2
-_WALL, _CPU, _OUTPUT, _MEMORY, _FILES, _FAILED, _STARVED = 1, 2, 4, 8, 16, 32, 64
+_WALL, _CPU, _OUTPUT, _MEMORY, _FILES, _FAILED, _STARVED, _MORE = 1, 2, 4, 8, 16, 32, 64, 128
 _AHEAD = 64
 """How many requests are sent before their turn."""
 _AHEAD_BYTES = 1 << 20
+_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
 HELLO_TIMEOUT_S = 120.0
+THREADS = 16
+"""Threads for whose stacks an address space has room where RLIMIT_AS bounds it."""
 GRACE_S = 60.0
 """How much longer than its limits a reply may take: the machine may be loaded, or have much memory to give back."""
 
 
-PATIENCE = 5.0
-"""How many times its wall limit a program may take when it waits for a core most of the time."""
+PATIENCE = 60.0
+"""How many times its wall limit a program may take when it waits for a core most of the time. It is for a machine that
+is as good as dead: a program that gets a ninetieth of a core comes to its CPU limit before."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class Limits:
 
     cpu_s: float
     wall_s: float
-    """Wall time. Time in which a thread was ready to run and had no core does not count, where the kernel counts it."""
+    """Wall time in which no thread ran or was ready to run: the limit of programs that sleep."""
     patience_s: float
     """Wall time that includes waiting for a core."""
     memory_mb: int
@@ -90,6 +99,11 @@ class RunOutcome(NamedTuple):
     exec_attempts: int
     """How often it tried to start another program. 0 where the kernel cannot tell (native/runner.c)."""
 
+    @property
+    def ended_well(self) -> bool:
+        """Whether it ended by itself with status 0, within its limits."""
+        return self.exit_code == 0 and not any(self[7:14])
+
 
 @dataclass(frozen=True)
 class Slot:
@@ -98,41 +112,60 @@ class Slot:
     native: str
     """The folder with enter, runner, runner.so, zygote.py and filter.bpf."""
     scratch: str
-    """A folder that the slot's user can enter."""
+    """A folder of the slot's own that its user can enter."""
     backend: str = "bubblewrap"
     uid: int = 0
     """User that sandboxes run as. 0 when the service is not root: they run as its own user then."""
-    group: SlotGroup | None = None
+    groups: Mapping[str, SlotGroup] = field(default_factory=dict)
+    """The cgroups of each kind of sandbox (cgroups.KINDS). Empty where there are none."""
     nice: int = 10
 
 
 @dataclass
 class Box:
-    """A running sandbox. Use as a context manager: leaving it ends every process in it.
-
-    ``command`` is the program's argument vector; None runs the Python zygote on the artifact instead.
-    Raises BoxLostError when it does not start, SandboxError when there is nothing to start.
+    """A running sandbox, which takes one program after another. Use as a context manager: leaving it ends every process
+    in it. Raises BoxLostError when it does not start, SandboxError when there is nothing to start.
     """
 
     slot: Slot
+    kind: str
+    """Which of the slot's cgroups it is in."""
     view: View
     limits: Limits
-    command: Sequence[str] | None
+    """Of the program that is in it now. Numbers of processes and sizes of stack and files are those it started with."""
+    zygote: str | None = None
+    """Modules with commas between that the Python zygote imports. None: programs are started by their command."""
     sealed: bool = True
     """Whether what runs inside can start no other program. A compiler has to."""
-    _pending: bytearray = field(default_factory=bytearray)
+    programs: int = 0
+    """How many programs it has taken."""
+    sound: bool = True
+    """Whether every run in it has ended well, so that there is no doubt about what a program may have left."""
+    _pending: deque[tuple[memoryview, int]] = field(default_factory=deque)
     _received: bytearray = field(default_factory=bytearray)
+    _unanswered: int = 0
+    _has_resident: bool = False
     _last_words: bytes = b""
 
+    @property
+    def group(self) -> SlotGroup | None:
+        """Its cgroups, None where there are none."""
+        return self.slot.groups.get(self.kind)
+
     def __enter__(self) -> "Box":
-        if self.slot.group:
-            self.slot.group.limit(self.limits.memory_mb << 20, self.limits.processes + 8)
+        self._limit()
+        self._folder = Path(self.slot.scratch, self.kind)
+        self._folder.mkdir(exist_ok=True)
+        self._folder.chmod(0o755)
         self._socket, theirs = socket.socketpair()
         self._errors = tempfile.TemporaryFile()
-        handed = [theirs.fileno(), os.open(f"{self.slot.native}/filter.bpf", os.O_RDONLY | os.O_CLOEXEC)]
-        if self.slot.group:
-            counters = (self.slot.group.oom_counter, self.slot.group.cpu_counter)
-            handed += [os.open(counter, os.O_RDONLY | os.O_CLOEXEC) for counter in counters]
+        self._abandon = os.eventfd(0, os.EFD_CLOEXEC)
+        handed = [theirs.fileno(), os.open(f"{self.slot.native}/filter.bpf", os.O_RDONLY | os.O_CLOEXEC), self._abandon]
+        opened = handed[1:2]
+        if self.group:
+            counters = (self.group.oom_counter, self.group.cpu_counter)
+            opened += [os.open(counter, os.O_RDONLY | os.O_CLOEXEC) for counter in counters]
+            handed += opened[1:]
         try:
             self._process = subprocess.Popen(
                 self._argv(handed),
@@ -145,11 +178,11 @@ class Box:
                 start_new_session=True,  # no terminal to push keys into, and a Ctrl-C there drains the service only
             )
         except OSError as error:
-            self._socket.close()
+            self._put_away()
             raise SandboxError(f"cannot start a sandbox: {error}") from error
         finally:
             theirs.close()
-            for fd in handed[1:]:
+            for fd in opened:
                 os.close(fd)
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
@@ -157,27 +190,58 @@ class Box:
             self._take(1, time.monotonic() + HELLO_TIMEOUT_S)
         except BoxLostError as error:
             self.__exit__()
-            # A zygote has the program's constants in memory by now: that it did not start may be the program's doing.
             raise BoxLostError(f"the sandbox did not start: {self._said() or error}") from error
         return self
 
+    def _limit(self) -> None:
+        if self.group:
+            self.group.limit(self.limits.memory_mb << 20, self.limits.processes + 8)
+
     def _argv(self, handed: list[int]) -> list[str]:
         native, limits = self.slot.native, self.limits
-        tools = ("zygote.py", "runner.so") if self.command is None else ("runner",)
-        binds = (*self.view.binds, *((f"{native}/{tool}", f"/sandbox/{tool}") for tool in tools))
+        tools = ("runner",) if self.zygote is None else ("zygote.py", "runner.so")
+        own = ((str(self._folder), "/box"), *((f"{native}/{tool}", f"/sandbox/{tool}") for tool in tools))
+        self.view = replace(self.view, binds=(*self.view.binds, *own))
         jail = Jail(
-            view=replace(self.view, binds=binds),
+            view=self.view,
             enter=f"{native}/enter",
             uid=self.slot.uid,
             nice=self.slot.nice,
-            procs_files=self.slot.group.procs_files if self.slot.group else (),
+            procs_files=self.group.procs_files if self.group else (),
         )
-        zygote = ["/usr/bin/python3", "-s", "/sandbox/zygote.py", "/sandbox/runner.so", "/box"]
-        start = zygote if self.command is None else ["/sandbox/runner"]
-        fds = handed if self.slot.group else (*handed, -1, -1)
+        zygote = ["/usr/bin/python3", "-s", "/sandbox/zygote.py", "/sandbox/runner.so", "/box", self.zygote or ""]
+        start = ["/sandbox/runner"] if self.zygote is None else zygote
+        fds = handed if self.group else (*handed, -1, -1)
         numbers = (*fds, limits.processes, limits.stack_mb, limits.file_mb, int(self.sealed))
-        command = [*start, *map(str, numbers), *(self.command or ())]
-        return BACKENDS[self.slot.backend](jail, command)
+        return BACKENDS[self.slot.backend](jail, [*start, *map(str, numbers)])
+
+    def load(self, folder: str | None, command: Sequence[str], limits: Limits) -> None:
+        """Take the next program: nothing of the one before is left. ``folder`` has its files, which it sees at /box;
+        ``command`` is its argument vector, which a zygote does not need. Raises BoxLostError, SandboxError."""
+        self.limits = limits
+        self._limit()
+        self.unload()
+        if folder is not None:
+            _link(folder, self._folder)
+        self._next_program(command)
+        self.programs += 1
+
+    def unload(self) -> None:
+        """End what was asked for and not waited for, and a resident program, and put the program's files away. Raises
+        BoxLostError."""
+        if self._unanswered:
+            os.eventfd_write(self._abandon, 1)
+        while self._unanswered:
+            self._reply(time.monotonic() + GRACE_S)
+        if self._has_resident:
+            self._has_resident = False
+            self._next_program([])
+        _empty(self._folder)
+
+    def _next_program(self, command: Sequence[str]) -> None:
+        arguments = b"".join(part.encode() + b"\0" for part in located(self.slot.backend, self.view, command))
+        self._send(_REQUEST.pack(_PROGRAM, 0, 0, len(arguments), *[0] * 7) + arguments)
+        self._reply(time.monotonic() + GRACE_S)
 
     def __exit__(self, *_: object) -> None:
         """Close the socket, at which the runner kills and reaps everything, and kill what does not end by itself."""
@@ -187,12 +251,22 @@ class Box:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        if self.slot.group and not self.slot.group.is_empty():
-            self.slot.group.kill()
-        if not self._errors.closed:
-            self._errors.seek(0)
-            self._last_words = self._errors.read(4096)
-            self._errors.close()
+        if self.group and not self.group.is_empty():
+            self.group.kill()
+        self._put_away()
+
+    def _put_away(self) -> None:
+        if self._errors.closed:
+            return
+        self._errors.seek(0)
+        self._last_words = self._errors.read(4096)
+        self._errors.close()
+        self._socket.close()
+        os.close(self._abandon)
+        for _, fd in self._pending:
+            if fd >= 0:
+                os.close(fd)
+        _empty(self._folder)
 
     def _said(self) -> str:
         return self._last_words.decode(errors="replace").strip()
@@ -225,35 +299,36 @@ class Box:
         ``resident``: the command is one process that takes every input in turn (native/Loop.java). An outcome that has
         not ``failed`` is then of a test that it did in full, within the limits; after one that has, all others have.
         """
+        self._has_resident |= resident
         sent = done = ahead = 0
         timeout = self.limits.patience_s + GRACE_S
         while done < len(inputs):
             while sent < len(inputs) and sent - done < _AHEAD and (sent == done or ahead < _AHEAD_BYTES):
                 flags = (_WIPE if sent else 0) | (_RESIDENT if resident else 0)
-                self._send(self._run_request(inputs[sent], flags))
+                self._send(self._run_request(flags), _sealed(inputs[sent]))
                 ahead += len(inputs[sent])
                 sent += 1
             outcome = self._outcome(time.monotonic() + timeout)
             ahead -= len(inputs[done])
             done += 1
+            self.sound = self.sound and outcome.ended_well
             yield outcome
 
-    def _run_request(self, stdin: bytes, flags: int) -> bytes:
-        limits, watched = self.limits, self.slot.group is None
-        header = _REQUEST.pack(
+    def _run_request(self, flags: int) -> bytes:
+        limits, watched = self.limits, self.group is None
+        return _REQUEST.pack(
             _RUN,
             flags,
             0,
-            len(stdin),
+            0,
             round(limits.cpu_s * 1000),
             round(limits.wall_s * 1000),
             round(limits.patience_s * 1000),
             limits.output_bytes,
-            4 * limits.memory_mb + 1024 if watched and limits.bounded_address_space else 0,
+            4 * limits.memory_mb + 1024 + THREADS * limits.stack_mb if watched and limits.bounded_address_space else 0,
             limits.memory_mb << 10 if watched else 0,
             5 if watched else 20,
         )
-        return header + stdin
 
     def _outcome(self, deadline: float) -> RunOutcome:
         status, flags, rss_kb, exec_attempts, cpu_us, wall_us, stdout, stderr = self._reply(deadline)
@@ -276,20 +351,35 @@ class Box:
         )
 
     def _reply(self, deadline: float) -> tuple[int, int, int, int, int, int, bytes, bytes]:
-        header = self._take(_REPLY.size, deadline)
-        status, flags, rss_kb, out_length, err_length, exec_attempts, cpu_us, wall_us = _REPLY.unpack(header)
-        body = self._take(out_length + err_length, deadline)
-        return status, flags, rss_kb, exec_attempts, cpu_us, wall_us, body[:out_length], body[out_length:]
+        pieces: list[bytes] = []
+        while True:
+            header = self._take(_REPLY.size, deadline)
+            status, flags, rss_kb, out_length, err_length, exec_attempts, cpu_us, wall_us = _REPLY.unpack(header)
+            pieces.append(self._take(out_length, deadline))
+            if not flags & _MORE:
+                break
+        self._unanswered -= 1
+        stderr = self._take(err_length, deadline)
+        return status, flags, rss_kb, exec_attempts, cpu_us, wall_us, b"".join(pieces), stderr
 
-    def _send(self, data: bytes) -> None:
-        """Queue ``data`` for sending. What the socket does not take now goes out while replies are awaited."""
-        self._pending += data
+    def _send(self, request: bytes, fd: int = -1) -> None:
+        """Queue a request for sending, with a descriptor that is closed then. What the socket does not take now goes
+        out while replies are awaited."""
+        self._pending.append((memoryview(request), fd))
+        self._unanswered += 1
         self._flush()
 
     def _flush(self) -> None:
+        how = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
         try:
             while self._pending:
-                del self._pending[: self._socket.send(self._pending, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)]
+                data, fd = self._pending[0]
+                sent = socket.send_fds(self._socket, [data], [fd], how) if fd >= 0 else self._socket.send(data, how)
+                if fd >= 0:
+                    os.close(fd)
+                self._pending[0] = (data[sent:], -1)
+                if sent == len(data):
+                    self._pending.popleft()
         except BlockingIOError:
             pass
         except OSError as error:
@@ -315,3 +405,32 @@ class Box:
         taken = bytes(self._received[:n])
         del self._received[:n]
         return taken
+
+
+def _sealed(content: bytes) -> int:
+    """A descriptor of a file in memory with this content, which nobody can change, at its beginning."""
+    fd = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def _empty(folder: Path) -> None:
+    for old in folder.iterdir():
+        if old.is_dir():
+            shutil.rmtree(old)
+        else:
+            old.unlink()
+
+
+def _link(source: str, folder: Path) -> None:
+    """Have the files of ``source`` in ``folder``. They are links: the folder is seen read-only."""
+    for at, _, files in os.walk(source):
+        inside = folder / Path(at).relative_to(source)
+        inside.mkdir(exist_ok=True)
+        inside.chmod(0o755)
+        for name in files:
+            os.link(f"{at}/{name}", inside / name)

@@ -1,7 +1,8 @@
 """Memory, process and CPU-weight cgroups of the sandboxes, version 1 and version 2.
 
-One group for the service with one child a slot. A slot's limits are set for each program; joining is done by
-native/enter.c. Where no memory and process controller can be used, the runner's watch is the portable fallback.
+One group for the service with a child for each kind of sandbox in each slot. The limits are set for each program;
+joining is done by native/enter.c. Where no memory and process controller can be used, the runner's watch is the
+portable fallback.
 """
 
 import fcntl
@@ -9,7 +10,7 @@ import os
 import signal
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,14 +19,13 @@ from sandbox.errors import SandboxError
 
 NAME = "madrl-sandbox"
 NEEDED = ("memory", "pids")
-CPU_WEIGHT = 10
-"""CPU weight, where 100 is usual: training and inference come first. In version 2 it is the whole service's, because
-only groups compete with it. In version 1 single threads compete too: each slot gets it, up to 100 for all."""
+WEIGHED_SLOTS = 10
+"""In version 1 the service's group competes with single threads, so that each slot brings its weight, up to so many."""
 
 
 @dataclass(frozen=True)
 class SlotGroup:
-    """The groups of one slot: one directory for each v1 hierarchy, or a single v2 one."""
+    """The groups of one kind of sandbox in one slot: one directory for each v1 hierarchy, or a single v2 one."""
 
     version: int
     directories: dict[str, Path]
@@ -113,39 +113,46 @@ class Cgroups:
 
     version: int
     bases: dict[str, Path]
+    cpu_weight: int
+    """CPU weight, where 100 is usual. In version 2 it is the whole service's, because only groups compete with it."""
     locks: list[int]
     """Descriptors that hold the locks of ``bases``, for as long as this process lives."""
-    slots: list[SlotGroup] = field(default_factory=list)
+    slots: list[dict[str, SlotGroup]] = field(default_factory=list)
 
-    def add_slot(self) -> SlotGroup:
-        """The groups of the next slot, made now."""
-        directories = {name: base / f"slot-{len(self.slots)}" for name, base in self.bases.items()}
-        for path in directories.values():
-            path.mkdir(exist_ok=True)
-        self.slots.append(SlotGroup(self.version, directories))
+    def add_slot(self, kinds: Iterable[str]) -> dict[str, SlotGroup]:
+        """The groups of the next slot for each kind of sandbox, made now."""
+        groups = {}
+        for kind in kinds:
+            directories = {name: base / f"slot-{len(self.slots)}-{kind}" for name, base in self.bases.items()}
+            for path in directories.values():
+                path.mkdir(exist_ok=True)
+            groups[kind] = SlotGroup(self.version, directories)
+        self.slots.append(groups)
         if self.version == 1 and "cpu" in self.bases:
-            (self.bases["cpu"] / "cpu.shares").write_text(str(1024 * min(CPU_WEIGHT * len(self.slots), 100) // 100))
+            shares = 1024 * self.cpu_weight * min(len(self.slots), WEIGHED_SLOTS) // 100
+            (self.bases["cpu"] / "cpu.shares").write_text(str(shares))
         return self.slots[-1]
 
     def remove(self) -> None:
         """Kill whatever is left and remove the groups."""
         for slot in self.slots:
-            slot.kill()
+            for group in slot.values():
+                group.kill()
         for base in set(self.bases.values()):
             _remove_tree(base)
         for lock in self.locks:
             os.close(lock)
 
 
-def create() -> Cgroups:
-    """The service's groups below its own, with a low CPU weight.
+def create(cpu_weight: int) -> Cgroups:
+    """The service's groups below its own, with this CPU weight.
 
     Raises SandboxError that says why there is none: no controller, or no permission.
     """
     reasons = []
     for find in (_version_2, _version_1):
         try:
-            return find()
+            return find(cpu_weight)
         except (OSError, SandboxError) as error:
             reasons.append(f"{find.__name__.strip('_').replace('_', ' ')}: {error}")
     raise SandboxError("; ".join(reasons))
@@ -179,7 +186,7 @@ def _own_paths() -> dict[str, str]:
     return paths
 
 
-def _version_1() -> Cgroups:
+def _version_1(cpu_weight: int) -> Cgroups:
     own, parents = _own_paths(), {}
     for controller in (*NEEDED, "cpuacct", "cpu"):
         mounts = [(root, at) for kind, root, at, options in _mounts() if kind == "cgroup" and controller in options]
@@ -190,10 +197,10 @@ def _version_1() -> Cgroups:
         parents[controller] = _own_directory(*mounts[0], own.get(controller, "/"))
     name = _new_name()
     locks = [_make(parent, name) for parent in sorted({*parents.values()})]  # cpu and cpuacct are often one hierarchy
-    return Cgroups(1, {controller: parent / name for controller, parent in parents.items()}, locks)
+    return Cgroups(1, {controller: parent / name for controller, parent in parents.items()}, cpu_weight, locks)
 
 
-def _version_2() -> Cgroups:
+def _version_2(cpu_weight: int) -> Cgroups:
     mounts = [(root, at) for kind, root, at, _ in _mounts() if kind == "cgroup2"]
     if not mounts:
         raise SandboxError("not mounted")
@@ -211,8 +218,8 @@ def _version_2() -> Cgroups:
         lock = _make(parent, base.name)
         if set(NEEDED) <= set((base / "cgroup.controllers").read_text().split()):
             _enable(base)
-            _write_if_there(base / "cpu.weight", str(CPU_WEIGHT))
-            return Cgroups(2, dict.fromkeys((*NEEDED, "cpu"), base), [lock])
+            _write_if_there(base / "cpu.weight", str(cpu_weight))
+            return Cgroups(2, dict.fromkeys((*NEEDED, "cpu"), base), cpu_weight, [lock])
         base.rmdir()
         os.close(lock)
     raise SandboxError(f"no group from {own} up lets us hand out memory and pids (as root, or with Delegate=yes)")

@@ -1,38 +1,35 @@
 #!/usr/bin/env bash
-# Install what the sandbox service needs from Debian's (or Ubuntu's) packages: bubblewrap, a C and a C++ compiler, a JDK,
-# Go, Node and Python. Idempotent: what is there, from any source, is left alone. Python packages come with the project
-# itself (the extra sandbox). `madrl install sandbox ...` calls this.
-#   bash sandbox/install.sh               everything (about 1.2 GB, 2 minutes)
-#   bash sandbox/install.sh cpp python    only some languages
+# Install what the sandbox service needs from Debian's (or Ubuntu's) packages: bubblewrap, a C compiler, and the toolchains
+# of the languages, which sandbox/languages.py lists. Idempotent: what is there, from any source, is left alone. Python
+# packages come with the project itself (the extra sandbox). `madrl install sandbox ...` calls this. $PYTHON: 3.11 or newer.
+#   bash sandbox/install.sh               the usual languages (about 1.2 GB, 2 minutes)
+#   bash sandbox/install.sh cpp python    only these; rust is installed when it is named
 #   bash sandbox/install.sh firejail      the fallback backend, for machines on which bubblewrap cannot work
 set -euo pipefail
 
-declare -A NEEDS=(
-  [python]="python3:python3"
-  [cpp]="g++:g++"
-  [java]="javac:default-jdk-headless"
-  [go]="go:golang-go"
-  [javascript]="node:nodejs"
-  [firejail]="firejail:firejail"
-)
+table=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && "${PYTHON:-python3}" -m sandbox.languages)
+declare -A NEEDS=([firejail]="firejail:firejail")
+usual=() known=()
+while read -r name tool package when; do
+  NEEDS[$name]=$tool:$package known+=("$name")
+  [ "$when" = on-request ] || usual+=("$name")
+done <<<"$table"
 languages=("$@")
-[ ${#languages[@]} -gt 0 ] || languages=(python cpp java go javascript)
+[ ${#languages[@]} -gt 0 ] || languages=("${usual[@]}")
 
 wanted=("bwrap:bubblewrap" "gcc:gcc")
 for language in "${languages[@]}"; do
   if [ -z "${NEEDS[$language]:-}" ]; then
-    echo "sandbox/install.sh: unknown language '$language': use some of python cpp java go javascript firejail" >&2
+    echo "sandbox/install.sh: unknown language '$language': use some of ${known[*]} firejail" >&2
     exit 2
   fi
-  wanted+=("${NEEDS[$language]}")
+  [ "${NEEDS[$language]}" = gcc:gcc ] || wanted+=("${NEEDS[$language]}")
 done
 
 packages=()
 for pair in "${wanted[@]}"; do
   tool=${pair%%:*} package=${pair##*:}
-  # Python must be the system's own: a sandboxed user cannot reach an interpreter in somebody's home.
-  if [ "$tool" = python3 ] && [ -x /usr/bin/python3 ]; then found=/usr/bin/python3
-  else found=$(PATH=/usr/bin:/bin:/usr/local/bin:/usr/local/go/bin command -v "$tool" || true); fi
+  found=$(PATH=/usr/bin:/bin:/usr/local/bin:/usr/local/go/bin command -v "$tool" || true)
   if [ -n "$found" ]; then echo "$tool: $found"; else echo "$tool: to be installed ($package)"; packages+=("$package"); fi
 done
 [ -e /usr/include/stdio.h ] || packages+=(libc6-dev)

@@ -5,7 +5,7 @@ import pickle
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from sandbox.box import Limits
 
@@ -101,6 +101,8 @@ class RunJob:
     abs_tol: float = 0.0
     rel_tol: float = 0.0
     stop_on_first_failure: bool = True
+    stop_on_timeout: bool = False
+    """Whether a test that runs out of time is the last one, also when other failures are not."""
     keep_output: bool = False
     """Whether to give back what the program printed in place of comparing it. /run_code does."""
     files: dict[str, bytes] = field(default_factory=dict)
@@ -113,10 +115,37 @@ class RunJob:
         """How many tests it has."""
         return len(self.tests)
 
+    def ends_with(self, verdict: str) -> bool:
+        """Whether a test with this verdict is the last one."""
+        return verdict != "AC" and (self.stop_on_first_failure or (self.stop_on_timeout and verdict == "TLE"))
+
     @property
     def program(self) -> Program:
         """What is run."""
         return Program(self.language, self.folder, self.entry)
+
+
+class Stored(NamedTuple):
+    """A value in a part of a file, as a pickle."""
+
+    file: Path
+    start: int
+    size_bytes: int
+
+    @classmethod
+    def of(cls, value: object, file: Path) -> "Stored":
+        """The value, added to the end of ``file``."""
+        content = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+        with file.open("ab") as stream:
+            start = stream.tell()
+            stream.write(content)
+        return cls(file, start, len(content))
+
+    def loaded(self) -> Any:
+        """The value. Raises OSError when the file is gone, as it is once the client is."""
+        with self.file.open("rb") as stream:
+            stream.seek(self.start)
+            return pickle.loads(stream.read(self.size_bytes))
 
 
 @dataclass(frozen=True)
@@ -124,7 +153,7 @@ class StoredRun:
     """A RunJob in a file: one that is too large to go through the front process. Limits, artifact and checker are those
     here."""
 
-    file: Path
+    stored: Stored
     language: str
     limits: Limits
     count: int
@@ -135,13 +164,12 @@ class StoredRun:
 
     @classmethod
     def of(cls, run: RunJob, file: Path) -> "StoredRun":
-        """``run``, stored in ``file``."""
-        file.write_bytes(pickle.dumps(run, protocol=pickle.HIGHEST_PROTOCOL))
-        return cls(file, run.language, run.limits, run.count)
+        """``run``, added to the end of ``file``."""
+        return cls(Stored.of(run, file), run.language, run.limits, run.count)
 
     def loaded(self) -> RunJob:
-        """The job. Raises OSError when the file is gone, as it is once the client is."""
-        run: RunJob = pickle.loads(self.file.read_bytes())
+        """The job. Raises OSError as Stored does."""
+        run: RunJob = self.stored.loaded()
         return replace(run, limits=self.limits, folder=self.folder, entry=self.entry, checker=self.checker)
 
 

@@ -44,6 +44,8 @@ class JudgeService:
         self.metrics = metrics
         self.proven: dict[str, float] = {}
         """Language -> when a program in it ran last, by time.monotonic()."""
+        self.answered = 0
+        """Requests that have had their answer: while it grows, the queue moves."""
 
     async def do(self, work: Work) -> Asked:
         """Compile, run, and tell the results. Raises LanguageNotServedError, SandboxError, OverloadedError, and
@@ -72,7 +74,7 @@ class JudgeService:
     async def prove(self, period_s: float) -> str:
         """Prove with a canary each language that has run no program for ``period_s``, and look at every slot's groups.
         Returns what is wrong; empty when nothing is."""
-        problems = [worker.slot.group.problem() for worker in self.pool.workers if worker.slot.group]
+        problems = [group.problem() for worker in self.pool.workers for group in worker.slot.groups.values()]
         for language in self.toolchains.keys() - self.missing.keys():
             if time.monotonic() - self.proven.get(language, -period_s) < period_s:
                 continue
@@ -152,6 +154,7 @@ class JudgeService:
 
     def count(self, asked: Asked, report: Report) -> None:
         """Count a request that has its answer."""
+        self.answered += 1
         m, language = self.metrics, asked.language
         m.verdicts.labels(language, report.verdict).inc()
         m.cache.labels(language, "hit" if asked.cached else "miss").inc()

@@ -1,5 +1,9 @@
 """Compiling and judging one program in sandboxes. Everything here blocks; a worker process does one job at a time.
 
+Starting a sandbox costs more than most programs, so that one is kept for each language, and takes the next program. It
+has then been emptied as between two tests of one program. It is given up when a run in it has not ended well, or when
+it has taken KEPT_PROGRAMS.
+
 A job whose sandbox is lost is tried once more in a new one. When that is lost too, the language's canary program
 decides. If the canary works, the program is to blame (RE, or MLE when it ran out of memory). If it fails, we are (IE).
 A program can therefore not choose IE for itself.
@@ -11,7 +15,7 @@ import shutil
 import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +39,7 @@ from sandbox.jobs import (
     TestCase,
     TestResult,
 )
-from sandbox.languages import CANARIES, CANARY_INPUT, CANARY_OUTPUT, OUTPUT, SOURCES, Toolchain, filled_in
+from sandbox.languages import CANARY_INPUT, CANARY_OUTPUT, OUTPUT, SOURCES, Toolchain, filled_in
 
 ARTIFACT_BYTES = 64 << 20
 COMPILER_OUTPUT_BYTES = 64 << 10
@@ -43,6 +47,9 @@ MESSAGE_BYTES = 2000
 CANARY_LIMIT_S = 20.0
 CHECKED_TOGETHER = 16
 """Outputs that are kept, of at most 16 MiB each, until the program's sandbox has made way for its checker's."""
+COMPILER, CHECKER = "compiler", "checker"
+"""The kinds of sandboxes besides the languages' (Slot.groups)."""
+KEPT_PROGRAMS = 100
 LOOP_TESTS = 2
 """The fewest tests for which a resident process is started: with one there is no start to save."""
 
@@ -53,6 +60,8 @@ class Judge:
     def __init__(self, slot: Slot, toolchains: dict[str, Toolchain]) -> None:
         self.slot = slot
         self.toolchains = toolchains
+        self._kept: dict[str, Box] = {}
+        """Language -> the sandbox that its next program gets."""
 
     def do(self, job: Job) -> Answer:
         """The answer to one job. It is Failed when something is our fault."""
@@ -85,12 +94,13 @@ class Judge:
 
     def _compile_once(self, job: CompileJob) -> Compiled:
         toolchain = self.toolchains[job.language]
-        name = toolchain.source_name(job.code.decode("utf-8", "surrogatepass"))
+        name = toolchain.language.source_name(job.code.decode("utf-8", "surrogatepass"))
         command = [part.replace("{source}", name) for part in toolchain.compile_command]
         limits = replace(job.limits, output_bytes=4 << 20)
         script = ["/bin/sh", "-c", f'mkdir -p {OUTPUT} && cd {SOURCES} && exec "$@"', "sh", *command]
-        before = self._memory_events()
-        with Box(self.slot, toolchain.compile_view, limits, script, sealed=False) as box:
+        before = self._memory_events(COMPILER)
+        with Box(self.slot, COMPILER, toolchain.compile_view, limits, sealed=False) as box:
+            box.load(None, script, limits)
             box.put(f"{SOURCES}/{name}", job.code)
             outcome = next(box.run([b""]))
             files = box.get(OUTPUT, ARTIFACT_BYTES) if _failure(outcome) is None else None
@@ -103,7 +113,7 @@ class Judge:
         if outcome.failed:
             raise BoxLostError("the runner could not start the compiler")
         if outcome.over_memory:
-            self._killed_since(before)
+            self._killed_since(COMPILER, before)
         if outcome.over_memory or outcome.over_files:
             return report("memory_limit", None, "the compiler ran out of memory")
         _check_fed(outcome)
@@ -115,11 +125,9 @@ class Judge:
             return report("error", None, f"the compiled program is larger than {ARTIFACT_BYTES >> 20} MiB")
         files = {name.removeprefix(OUTPUT + "/"): content for name, content in files.items()}
         try:
-            entry = toolchain.entry(files)
+            entry = toolchain.language.entry(files)
         except (KeyError, StopIteration) as error:
             return report("error", None, str(error.args[0]) if error.args else "the compiler left no program")
-        if toolchain.name == "python":
-            files["main.py"] = job.code
         try:
             _write_artifact(Path(job.folder), files)
         except OSError as error:
@@ -131,7 +139,7 @@ class Judge:
     # ---- running
 
     def run(self, job: RunJob) -> Ran:
-        """Run every test, or the tests up to the first failure. Raises SandboxError for what is our fault."""
+        """Run every test, or the tests up to the one that ends the run. Raises SandboxError for what is our fault."""
         if job.checker is not None:
             return Ran(list(self._checked(job, job.checker)))
         results = self._confirmed_in_loop(job)
@@ -159,7 +167,7 @@ class Judge:
                     said = next(found)
                     judged = replace(judged, verdict=said.verdict, points=said.points, message=said.message)
                 yield judged
-                if judged.verdict != "AC" and job.stop_on_first_failure:
+                if job.ends_with(judged.verdict):
                     return
 
     def _asked(self, checker: Program, cases: Sequence[tuple[TestCase, bytes]]) -> list[Checked]:
@@ -172,7 +180,7 @@ class Judge:
         lost_before = False
         while len(found) < len(cases):
             try:
-                with self._box(checker, CHECKER_LIMITS, command) as box:
+                with self._box(checker, CHECKER_LIMITS, command, CHECKER) as box:
                     for said in checked(box, cases[len(found) :]):
                         found.append(said)
                         lost_before = False
@@ -188,7 +196,7 @@ class Judge:
     def _check_itself(self, checker: Program, command: list[str], test: TestCase) -> None:
         """Raises CheckerError when the checker does not accept what the test expects."""
         try:
-            with self._box(checker, CHECKER_LIMITS, command) as box:
+            with self._box(checker, CHECKER_LIMITS, command, CHECKER) as box:
                 [own] = checked(box, [(test, test.expected)])
         except BoxLostError as error:
             raise CheckerError(f"the checker takes its sandbox down with it: {error}") from error
@@ -203,7 +211,7 @@ class Judge:
                 for result in self._run_from(job, len(results), files):
                     results.append(result)
                     lost_before = False
-                    if result.verdict != "AC" and job.stop_on_first_failure:
+                    if job.ends_with(result.verdict):
                         return
             except BoxLostError as error:
                 out_of_memory = self._killed_for_memory
@@ -215,7 +223,7 @@ class Judge:
                 lost_before = False
                 verdict = JudgeVerdict.MLE if out_of_memory else JudgeVerdict.RE
                 results.append(TestResult(verdict, 0.0, 0.0, 0, None, 9, "the program took its sandbox down with it"))
-                if job.stop_on_first_failure:
+                if job.ends_with(verdict):
                     break
 
     def _confirmed_in_loop(self, job: RunJob) -> list[TestResult]:
@@ -242,7 +250,7 @@ class Judge:
     def _run_from(self, job: RunJob, first: int, files: dict[str, bytes]) -> Iterator[TestResult]:
         """Run the tests from ``first`` on in one sandbox and yield their results. Raises BoxLostError."""
         toolchain = self.toolchains[job.program.language]
-        before = self._memory_events()
+        before = self._memory_events(job.language)
         self._killed_for_memory = False
         tests = job.tests[first:]
         try:
@@ -254,8 +262,8 @@ class Judge:
                     if outcome.failed:
                         raise BoxLostError("the runner could not start the program")
                     if outcome.over_memory:
-                        self._killed_since(before)
-                    if self.slot.group:
+                        self._killed_since(job.language, before)
+                    if box.group:
                         # Without a group the CPU time of children that the kernel reaps by itself is not counted, so
                         # that a program could make it look as if it had waited.
                         _check_fed(outcome)
@@ -265,28 +273,48 @@ class Judge:
                     if name in found:
                         files[name] = found[name]
         except BoxLostError:
-            self._killed_for_memory = self._killed_since(before)
+            self._killed_for_memory = self._killed_since(job.language, before)
             raise
 
     _killed_for_memory = False
 
-    def _box(self, program: Program, limits: Limits, command: list[str] | None) -> Box:
-        """A sandbox for a program."""
+    @contextmanager
+    def _box(
+        self, program: Program, limits: Limits, command: list[str] | None, kind: str | None = None
+    ) -> Iterator[Box]:
+        """A sandbox with a program in it: the one that is kept for the language, or a new one. Of another ``kind`` than
+        its language it is always new. Raises BoxLostError, SandboxError."""
         toolchain = self.toolchains[program.language]
-        memory_mb = limits.memory_mb + toolchain.memory_overhead_mb
-        limits = replace(limits, memory_mb=memory_mb, bounded_address_space=toolchain.bounded_address_space)
-        view = replace(toolchain.run_view, binds=(*toolchain.run_view.binds, (program.folder, "/box")))
-        return Box(self.slot, view, limits, command)
+        memory_mb = limits.memory_mb + toolchain.language.memory_overhead_mb
+        limits = replace(limits, memory_mb=memory_mb, bounded_address_space=toolchain.language.bounded_address_space)
+        zygote = _modules(program) if command is None else None
+        with ExitStack() as stack:
+            box = None if kind else self._kept.pop(program.language, None)
+            if box and box.zygote != zygote:
+                box.__exit__()
+                box = None
+            if box is None:
+                box = Box(self.slot, kind or program.language, toolchain.run_view, limits, zygote).__enter__()
+            stack.push(box)
+            box.load(program.folder, command or [], limits)
+            try:
+                yield box
+            finally:
+                if kind is None and box.sound and box.programs < KEPT_PROGRAMS and self.slot.backend == "bubblewrap":
+                    with suppress(BoxLostError):
+                        box.unload()
+                        self._kept[program.language] = box
+                        stack.pop_all()
 
-    def _memory_events(self) -> tuple[int, int]:
+    def _memory_events(self, kind: str) -> tuple[int, int]:
         """How many processes the kernel has killed for memory in the slot's group, and a mark of this moment."""
-        group = self.slot.group
+        group = self.slot.groups.get(kind)
         return (group.oom_kills(), group.mark()) if group else (0, 0)
 
-    def _killed_since(self, before: tuple[int, int]) -> bool:
+    def _killed_since(self, kind: str, before: tuple[int, int]) -> bool:
         """Whether the kernel has killed for memory since. Raises SandboxError when the program was within
         its own limit."""
-        group = self.slot.group
+        group = self.slot.groups.get(kind)
         if group is None or group.oom_kills() == before[0]:
             return False
         if not group.hit_limit_since(before[1]):
@@ -300,7 +328,8 @@ class Judge:
             difference = compare(job.mode, outcome.stdout, test.expected, job.abs_tol, job.rel_tol)
             failure, message = (None, "") if difference is None else ("WA", difference)
         elif failure is not None:
-            if failure == "RE" and toolchain.out_of_memory.encode() in outcome.stderr:
+            said = toolchain.language.out_of_memory.encode()
+            if failure == "RE" and said and said in outcome.stderr:
                 failure = "MLE"
             message = outcome.stderr[-MESSAGE_BYTES:].decode(errors="replace")
         return TestResult(
@@ -326,10 +355,13 @@ class Judge:
             raise SandboxError(f"{error}; and the canary fails too: {canary}") from error
 
     def canary(self, language: str) -> None:
-        """Compile and run the language's canary. Raises SandboxError that says what it did, unless it is AC."""
+        """Compile and run the language's canary in new sandboxes. Raises SandboxError that says what it did, unless it
+        is AC."""
+        if kept := self._kept.pop(language, None):
+            kept.__exit__()
         with tempfile.TemporaryDirectory(prefix="canary-", dir=self.slot.scratch) as scratch:
             Path(scratch).chmod(0o755)
-            source = CANARIES[language]
+            source = self.toolchains[language].language.canary
             folder = f"{scratch}/box"
             limits = Limits.of(CANARY_LIMIT_S, 1024)
             compiled = self._compile_once(CompileJob(language, source.encode(), folder, limits))
@@ -342,6 +374,11 @@ class Judge:
                 raise SandboxError(f"{result.verdict} instead of AC: {result.message.strip()[-300:]}")
             if self.toolchains[language].loop_command and len(self._confirmed_in_loop(job)) < len(tests):
                 raise SandboxError("right, but not in a resident process: start without --java-loop")
+
+
+def _modules(program: Program) -> str:
+    """The modules that a zygote imports for this program only. They take time and memory that others do without."""
+    return "numpy" if b"numpy" in Path(program.folder, "main.py").read_bytes() else ""
 
 
 def _failure(outcome: RunOutcome) -> str | None:

@@ -4,6 +4,7 @@ import asyncio
 import pickle
 import socket
 import sys
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -87,8 +88,8 @@ class Worker:
         except TimeoutError:
             self._process.kill()
             await self._process.wait()
-        if self.slot.group:
-            await asyncio.to_thread(self.slot.group.kill)
+        for group in self.slot.groups.values():
+            await asyncio.to_thread(group.kill)
 
 
 def _patience_s(job: Job) -> float:
@@ -106,10 +107,12 @@ class Pool:
         self.queue_size = queue_size
         self.admitted = 0
         """Number of requests in the service, those that run and those that wait."""
-        self._idle: asyncio.Queue[Worker] = asyncio.Queue()
+        self._places = asyncio.Semaphore(len(workers) + queue_size)
+        # A semaphore, and not a queue of workers, where whoever returns one and asks again at once would get it before
+        # those who wait.
+        self._turns = asyncio.Semaphore(len(workers))
+        self._idle = deque(workers)
         self._busy_s = 1.0
-        for worker in workers:
-            self._idle.put_nowait(worker)
 
     @property
     def waiting(self) -> int:
@@ -119,34 +122,43 @@ class Pool:
     @property
     def busy(self) -> int:
         """Number of slots in use."""
-        return len(self.workers) - self._idle.qsize()
+        return len(self.workers) - len(self._idle)
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no place for another request."""
+        return self._places.locked()
 
     @asynccontextmanager
-    async def admission(self) -> AsyncIterator[None]:
-        """Hold a place in the service for the length of the block. Raises OverloadedError when there is none."""
-        if self.admitted >= len(self.workers) + self.queue_size:
+    async def admission(self, waits: bool = False) -> AsyncIterator[None]:
+        """Hold a place in the service for the length of the block. Where there is none, wait for one, or raise
+        OverloadedError."""
+        if self.full and not waits:
             raise self.overloaded()
-        self.admitted += 1
-        try:
-            yield
-        finally:
-            self.admitted -= 1
+        async with self._places:
+            self.admitted += 1
+            try:
+                yield
+            finally:
+                self.admitted -= 1
 
     @asynccontextmanager
     async def slot(self, patience_s: float | None = None) -> AsyncIterator[Worker]:
         """Hold a worker for the length of the block. Raises OverloadedError when none gets free in ``patience_s``."""
         try:
             async with asyncio.timeout(patience_s):
-                worker = await self._idle.get()
+                await self._turns.acquire()
         except TimeoutError:
             raise self.overloaded() from None
+        worker = self._idle.popleft()
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
             yield worker
         finally:
             self._busy_s += 0.1 * (loop.time() - started - self._busy_s)
-            self._idle.put_nowait(worker)
+            self._idle.append(worker)
+            self._turns.release()
 
     def overloaded(self) -> OverloadedError:
         """The error, with an estimate of when half of the queue will be through."""

@@ -1,19 +1,18 @@
 """The HTTP service: routes, back-pressure, request ids, structured logs."""
 
-import asyncio
 import hmac
 import json
 import logging
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request, Response
@@ -22,19 +21,23 @@ from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import ClientDisconnect
 
-from sandbox.api import JudgeRequest, JudgeResponse, RunCodeRequest, RunCodeResponse
+from sandbox.api import BatchLine, BatchRequest, JudgeRequest, JudgeResponse, RunCodeRequest, RunCodeResponse
+from sandbox.batch import Lines, refusal_line, result_line
+from sandbox.bodies import BODY_S, CHUNK_BYTES, Bodies, SlowBodyError, TooLargeError, memory_file, unless_gone
 from sandbox.errors import BadRequestError, LanguageNotServedError, SandboxError
 from sandbox.jobs import Work
 from sandbox.judge_service import JudgeService
-from sandbox.languages import ALIASES
+from sandbox.languages import LANGUAGES
 from sandbox.pool import OverloadedError
 from sandbox.settings import Protection, ServiceSettings
 from sandbox.translation import (
     SMALL_BYTES,
     Asked,
+    Item,
     Report,
     aside,
     judge_report,
+    read_batch,
     read_judge,
     read_run_code,
     read_stored,
@@ -45,11 +48,6 @@ from sandbox.translation import (
 log = logging.getLogger("sandbox")
 
 Message = MutableMapping[str, Any]
-Result = TypeVar("Result")
-
-CHUNK_BYTES = 256 << 10
-BODY_S = 300.0
-"""Time for a request's body to arrive."""
 
 
 class JsonLines(logging.Formatter):
@@ -110,84 +108,6 @@ class Edge:
             return False
 
 
-class TooLargeError(Exception):
-    """A body is larger than one may be."""
-
-
-class SlowBodyError(Exception):
-    """A body did not arrive in time."""
-
-
-class Bodies:
-    """The bodies of the requests in the service: each at most ``largest`` bytes, all together ``budget`` bytes."""
-
-    def __init__(self, largest: int, budget: int, overloaded: Callable[[], OverloadedError]) -> None:
-        self.largest, self.budget, self.overloaded = largest, budget, overloaded
-        self.held = 0
-        """Bytes of all requests that have no answer yet."""
-
-    @asynccontextmanager
-    async def of(self, request: Request, files: ExitStack) -> AsyncIterator[bytes | Path]:
-        """The request's body, whose bytes count until the block ends. A large one is in one of ``files``.
-
-        Raises TooLargeError, OverloadedError where the budget is used up, SlowBodyError and starlette's
-        ClientDisconnect."""
-        if int(request.headers.get("content-length", "0")) > self.largest:
-            raise TooLargeError
-        size, body, file, store = 0, bytearray(), None, None
-        try:
-            try:
-                async with asyncio.timeout(BODY_S):
-                    async for chunk in request.stream():
-                        size += len(chunk)
-                        self.held += len(chunk)
-                        if size > self.largest:
-                            raise TooLargeError
-                        if self.held > self.budget:
-                            raise self.overloaded()
-                        if store is None and size > SMALL_BYTES:
-                            file = memory_file(files)
-                            store = files.enter_context(file.open("wb", buffering=0))
-                            store.write(body)
-                        if store is None:
-                            body += chunk
-                        else:
-                            store.write(chunk)
-            except TimeoutError:
-                raise SlowBodyError from None
-            yield bytes(body) if file is None else file
-        finally:
-            self.held -= size
-
-
-def memory_file(files: ExitStack) -> Path:
-    """A new file in memory, which is gone when ``files`` ends. Only our own user's processes can open its path, and
-    no program in a sandbox sees it, because it is in no folder."""
-    descriptor = os.memfd_create("sandbox")
-    files.callback(os.close, descriptor)
-    return Path(f"/proc/{os.getpid()}/fd/{descriptor}")
-
-
-async def unless_gone(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-    """What ``work`` returns. It is cancelled when the client leaves first. Raises ClientDisconnect then."""
-
-    async def gone() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-
-    working = asyncio.ensure_future(work)
-    tasks = working, asyncio.ensure_future(gone())
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnect
-        return working.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
 @dataclass
 class ServiceState:
     """The state that the routes share."""
@@ -221,9 +141,12 @@ def build_app(state: ServiceState) -> FastAPI:
         return JSONResponse({"detail": str(error)}, status, {"Retry-After": str(error.retry_after_s)})
 
     @app.exception_handler(BadRequestError)
-    async def unprocessable(_: Request, error: Exception) -> JSONResponse:
+    @app.exception_handler(SandboxError)
+    async def refused(_: Request, error: Exception) -> JSONResponse:
+        status = _status(error)
         # What is wrong may be told in the request's own words, which UTF-8 may not carry.
-        return JSONResponse({"detail": str(error).encode("utf-8", "replace").decode()}, 422)
+        detail = str(error).encode("utf-8", "replace").decode()
+        return JSONResponse({"detail": detail}, status, {"Retry-After": "30"} if status == 503 else None)
 
     @app.exception_handler(TooLargeError)
     async def too_large(_: Request, __: Exception) -> JSONResponse:
@@ -237,34 +160,58 @@ def build_app(state: ServiceState) -> FastAPI:
 
     @app.exception_handler(ClientDisconnect)
     async def abandoned(request: Request, _: Exception) -> Response:
-        metrics.abandoned.labels(request.url.path).inc()
+        count_abandoned(request)
         return Response(status_code=499)  # nobody reads it
 
-    @app.exception_handler(LanguageNotServedError)
-    async def not_served(_: Request, error: LanguageNotServedError) -> JSONResponse:
-        # After a 503 a client would try again, in vain, and would take a service that works for one that is down.
-        return JSONResponse({"detail": str(error)}, 501)
-
-    @app.exception_handler(SandboxError)
-    async def unavailable(_: Request, error: SandboxError) -> JSONResponse:
-        return JSONResponse({"detail": str(error)}, 503, {"Retry-After": "30"})
-
     async def answered(request: Request, read: Callable[[bytes], Work], report: Callable[..., Report]) -> Response:
-        started, route = time.monotonic(), request.url.path
-        # A page in a browser can send other types to any address unasked.
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise BadRequestError("send the request with Content-Type: application/json")
+        started = time.monotonic()
+        _check_type(request)
         with ExitStack() as files:
             async with bodies.of(request, files) as body:
                 answer, asked = await unless_gone(request, _answer(service, body, files, read, report))
             content = answer.body if isinstance(answer.body, bytes) else answer.body.open("rb")
-        elapsed = time.monotonic() - started
+        note(request, asked, answer, time.monotonic() - started)
+        if isinstance(content, bytes):
+            return Response(content, media_type="application/json")
+        return StreamingResponse(iter(partial(content.read, CHUNK_BYTES), b""), media_type="application/json")
+
+    async def answered_in_lines(request: Request) -> Response:
+        _check_type(request)
+        async with AsyncExitStack() as held:
+            with ExitStack() as received:
+                body = await held.enter_async_context(bodies.of(request, received))
+                if service.pool.full:
+                    raise service.pool.overloaded()
+                store = memory_file(held.enter_context(ExitStack()))
+                items = await unless_gone(request, _items(body, store))
+            # Two for each slot: one runs, and the next waits for its turn among other clients' requests.
+            together = 2 * len(service.pool.workers)
+            return Lines(items, partial(line, request), together, held.pop_all(), partial(count_abandoned, request))
+
+    async def line(request: Request, item: Item, files: ExitStack) -> Iterable[bytes]:
+        started = time.monotonic()
+        try:
+            if item.work is None:
+                raise BadRequestError(item.problem)
+            answer, asked = await _judged(service, item.work.loaded(), files, judge_report, waits=True)
+        except (BadRequestError, SandboxError) as error:
+            return [refusal_line(item, _status(error), str(error))]
+        note(request, asked, answer, time.monotonic() - started, index=item.index)
+        return result_line(item, answer.body, files)
+
+    def count_abandoned(request: Request) -> None:
+        metrics.abandoned.labels(request.url.path).inc()
+
+    def note(request: Request, asked: Asked, answer: Report, elapsed: float, **more: object) -> None:
+        """Count a program that has its answer, and log it."""
+        route = request.url.path
         metrics.duration.labels(route).observe(elapsed)
         metrics.queued.labels(route).observe(asked.queue_s)
         service.count(asked, answer)
         fields = {
             "request_id": request.state.request_id,
             "route": route,
+            **more,
             "language": asked.language,
             "verdict": answer.verdict,
             "passed": answer.passed,
@@ -277,29 +224,28 @@ def build_app(state: ServiceState) -> FastAPI:
             log.error("judged", extra={"fields": {**fields, "message": answer.message}})
         else:
             log.info("judged", extra={"fields": fields})
-        if isinstance(content, bytes):
-            return Response(content, media_type="application/json")
-        return StreamingResponse(iter(partial(content.read, CHUNK_BYTES), b""), media_type="application/json")
 
     # The bodies are declared for the documentation, and read above.
     async def judge(body: JudgeRequest) -> None:
         """Compile once, run every test, compare: one verdict."""
 
+    async def judge_batch(body: BatchRequest) -> None:
+        """Judge many programs: one line of JSON (application/x-ndjson) for each, as soon as it is judged."""
+
     async def run_code(body: RunCodeRequest) -> None:
         """SandboxFusion's route: run a program once and give back what it printed."""
 
-    for declared, model, read, report in (
-        (judge, JudgeResponse, read_judge, judge_report),
-        (run_code, RunCodeResponse, read_run_code, run_code_report),
+    for path, declared, model, handler in (
+        ("/judge", judge, JudgeResponse, partial(answered, read=read_judge, report=judge_report)),
+        ("/judge/batch", judge_batch, BatchLine, answered_in_lines),
+        ("/run_code", run_code, RunCodeResponse, partial(answered, read=read_run_code, report=run_code_report)),
     ):
-        handler = partial(answered, read=read, report=report)
-        route_class = type("Route", (APIRoute,), {"get_route_handler": lambda _, handler=handler: handler})
         app.router.add_api_route(
-            f"/{declared.__name__}",
+            path,
             declared,
             methods=["POST"],
             response_model=model,
-            route_class_override=route_class,
+            route_class_override=type("Route", (APIRoute,), {"get_route_handler": lambda _, handler=handler: handler}),
         )
 
     @app.get("/health")
@@ -309,6 +255,7 @@ def build_app(state: ServiceState) -> FastAPI:
         code = 200 if status == "ok" else 503
         if not request.state.trusted:
             return JSONResponse({"status": status}, code)
+        missing = {name: why for name, why in service.missing.items() if not LANGUAGES[name].on_request}
         body = {
             "status": status,
             "trouble": state.trouble,
@@ -316,11 +263,14 @@ def build_app(state: ServiceState) -> FastAPI:
             "protection_detail": state.reason,
             "backend": state.settings.backend,
             "java_loop": state.settings.java_loop,
-            "languages": {name: name not in service.missing for name in ALIASES},
-            "missing": service.missing,
+            "languages": {
+                name: name not in missing for name in LANGUAGES if name in missing or name not in service.missing
+            },
+            "missing": missing,
             "slots": len(service.pool.workers),
             "busy": service.pool.busy,
             "waiting": service.pool.waiting,
+            "answered": service.answered,
             "queue_size": service.pool.queue_size,
             "uptime_s": round(time.time() - state.started, 1),
             "pid": os.getpid(),
@@ -334,12 +284,12 @@ def build_app(state: ServiceState) -> FastAPI:
         return [
             {
                 "name": name,
-                "aliases": list(aliases),
+                "aliases": list(row.aliases),
                 "available": name not in service.missing,
                 "toolchain": service.toolchains[name].version if name in service.toolchains else None,
                 "problem": service.missing.get(name),
             }
-            for name, aliases in ALIASES.items()
+            for name, row in LANGUAGES.items()
         ]
 
     @app.get("/metrics")
@@ -367,8 +317,42 @@ async def _answer(
         work = read(body)
     else:
         work = await aside(body.stat().st_size, read_stored, read, body, memory_file(files))
-    async with service.pool.admission():
+    return await _judged(service, work, files, report)
+
+
+async def _items(body: bytes | Path, store: Path) -> list[Item]:
+    """The programs of a batch, with their works in ``store``. Raises what read_batch raises."""
+    if isinstance(body, bytes):
+        return read_batch(body, store)
+    return await aside(body.stat().st_size, read_batch, body, store)
+
+
+async def _judged(
+    service: JudgeService,
+    work: Work,
+    files: ExitStack,
+    report: Callable[[Asked, int], Report],
+    waits: bool = False,
+) -> tuple[Report, Asked]:
+    """What ``report`` makes of the work's results, and the results. What is large is in ``files``. Where the queue is
+    full, waits for a place or raises OverloadedError. Raises what JudgeService.do raises."""
+    async with service.pool.admission(waits):
         asked = await service.do(work)
     if asked.size_bytes <= SMALL_BYTES:
         return report(asked, work.run.count), asked
     return await aside(asked.size_bytes, report_stored, report, asked, work.run.count, memory_file(files)), asked
+
+
+def _check_type(request: Request) -> None:
+    """Raises BadRequestError unless the body is declared as JSON: a page in a browser can send other types to any
+    address unasked."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise BadRequestError("send the request with Content-Type: application/json")
+
+
+def _status(error: Exception) -> int:
+    """The HTTP status for a request that is refused with a BadRequestError or a SandboxError."""
+    if isinstance(error, BadRequestError):
+        return 422
+    # After a 503 a client would try again, in vain, and would take a service that works for one that is down.
+    return 501 if isinstance(error, LanguageNotServedError) else 503

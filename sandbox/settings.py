@@ -52,6 +52,11 @@ class ServiceSettings:
         metadata={"type": Protection, "choices": list(Protection), "help": "refuse to start below this protection"},
     )
     cgroups: bool = _switch(True, "without them the portable fallback is used even where they work")
+    cpu_weight: int = _option(
+        10,
+        "CPU weight of programs, 1 to 10000, where 100 is any other process's: 10 lets a trainer on the same machine"
+        " come first, 100 suits a machine of its own (without cgroups below 100 is nice 10)",
+    )
     java_loop: bool = _switch(
         False,
         "take all tests of a Java program in one JVM for as long as they are accepted: many times faster, and more"

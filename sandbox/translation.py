@@ -13,12 +13,22 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from anyio import BrokenWorkerProcess, to_process
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from sandbox.api import CommandResult, CompileReport, JudgeRequest, JudgeResponse, RunCodeRequest, RunCodeResponse
+from sandbox.api import (
+    MAX_ID,
+    Batch,
+    BatchProgram,
+    CommandResult,
+    CompileReport,
+    JudgeRequest,
+    JudgeResponse,
+    RunCodeRequest,
+    RunCodeResponse,
+)
 from sandbox.box import Limits
 from sandbox.errors import BadRequestError
 from sandbox.jobs import (
@@ -31,14 +41,15 @@ from sandbox.jobs import (
     Ran,
     RunJob,
     Source,
+    Stored,
     StoredRun,
     TestCase,
     Work,
 )
-from sandbox.languages import ALIASES, language_of
+from sandbox.languages import LANGUAGES, language_of
 
 Result = TypeVar("Result")
-Model = TypeVar("Model", JudgeRequest, RunCodeRequest)
+Model = TypeVar("Model", bound=BaseModel)
 
 SMALL_BYTES = 64 << 10
 """Up to here a request or an answer is translated where it is, in milliseconds at worst."""
@@ -100,7 +111,11 @@ def _bounded(size_bytes: int, function: Callable[..., Result], arguments: tuple[
 
 def read_stored(read: Callable[[bytes], Work], body: Path, store: Path) -> Work:
     """What ``read`` returns for the body in a file, with the run left in ``store``. Raises what ``read`` raises."""
-    work = read(body.read_bytes())
+    return _stored(read(body.read_bytes()), store)
+
+
+def _stored(work: Work, store: Path) -> Work:
+    """``work``, with its run in ``store``."""
     assert isinstance(work.run, RunJob)
     # Of a source that is too large it is enough to know that.
     return replace(work, code=work.code[: MAX_CODE_BYTES + 1], run=StoredRun.of(work.run, store))
@@ -117,14 +132,45 @@ def report_stored(report: Callable[[Asked, int], Report], asked: Asked, total: i
 # ---- requests
 
 
+@dataclass(frozen=True)
+class Item:
+    """A program of a batch."""
+
+    index: int
+    id: str
+    work: Stored | None
+    """The Work that it asks for. None: it is at fault."""
+    problem: str = ""
+
+
+def read_batch(body: bytes | Path, store: Path) -> list[Item]:
+    """The programs of a body of ``POST /judge/batch``, whose works are left in ``store``. Raises BadRequestError when
+    it is no batch."""
+    batch = _valid(Batch[Any], _parsed(body if isinstance(body, bytes) else body.read_bytes()))
+    return [_item(index, program, store) for index, program in enumerate(batch.programs)]
+
+
+def _item(index: int, program: object, store: Path) -> Item:
+    try:
+        request = _valid(BatchProgram, program)
+        return Item(index, request.id, Stored.of(_stored(_work(request), store), store))
+    except BadRequestError as error:
+        said = program.get("id") if isinstance(program, dict) else None
+        return Item(index, said[:MAX_ID] if isinstance(said, str) else "", None, str(error))
+
+
 def read_judge(body: bytes) -> Work:
     """The work that a body of ``POST /judge`` asks for. Raises BadRequestError."""
-    request = _request(JudgeRequest, body)
+    return _work(_valid(JudgeRequest, _parsed(body)))
+
+
+def _work(request: JudgeRequest) -> Work:
     run = RunJob(
         language=_language(request.language),
         tests=[TestCase(_bytes(test.input), _bytes(test.output)) for test in request.tests],
         limits=Limits.of(request.time_limit_s, request.memory_limit_mb),
         stop_on_first_failure=request.stop_on_first_failure,
+        stop_on_timeout=request.stop_on_timeout,
         **request.checker.model_dump(include={"mode", "abs_tol", "rel_tol"}),
     )
     checker = None
@@ -135,7 +181,7 @@ def read_judge(body: bytes) -> Work:
 
 def read_run_code(body: bytes) -> Work:
     """The work that a body of ``POST /run_code`` asks for. Raises BadRequestError, also for its files."""
-    request = _request(RunCodeRequest, body)
+    request = _valid(RunCodeRequest, _parsed(body))
     run = RunJob(
         language=_language(request.language),
         tests=[TestCase(_bytes(request.stdin or ""), b"")],
@@ -152,16 +198,23 @@ def read_run_code(body: bytes) -> Work:
     return Work(_bytes(request.code), limits, run, request.compile_timeout + request.run_timeout + CLIENT_SPARE_S)
 
 
-def _request(model: type[Model], body: bytes) -> Model:
+def _parsed(body: bytes) -> object:
     try:
         # json and not pydantic's own parser, which takes no half of a surrogate pair: a program may hold one.
-        return model.model_validate(json.loads(body, parse_constant=_no_number))
+        return json.loads(body, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise BadRequestError(f"the body is no JSON: {str(error)[:200]}") from None
+
+
+def _valid(model: type[Model], value: object) -> Model:
+    try:
+        return model.model_validate(value)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
         told = [f"{'.'.join(map(str, one['loc']))[:100]}: {one['msg'][:200]}" for one in found[:SHOWN_ERRORS]]
         raise BadRequestError("; ".join(told)) from None
     except (ValueError, RecursionError) as error:
-        raise BadRequestError(f"the body is no JSON: {str(error)[:200]}") from None
+        raise BadRequestError(f"the body cannot be read: {str(error)[:200]}") from None
 
 
 def _no_number(name: str) -> NoReturn:
@@ -171,7 +224,7 @@ def _no_number(name: str) -> NoReturn:
 def _language(name: str) -> str:
     language = language_of(name)
     if language is None:
-        raise BadRequestError(f"unknown language {name[:100]!a}: use one of {sorted(ALIASES)}")
+        raise BadRequestError(f"unknown language {name[:100]!a}: use one of {sorted(LANGUAGES)}")
     return language
 
 
@@ -236,14 +289,12 @@ def _problem(asked: Asked) -> str:
 
 TRIED_EXEC = "the program tried to start another program, which is refused"
 
-INTERPRETED = ("python", "javascript")
-"""Languages that SandboxFusion does not compile: a syntax error is a failed run there."""
-
 
 def _run_code_response(asked: Asked) -> RunCodeResponse:
     compiled, ran = asked.compiled, asked.ran
     if not isinstance(compiled, Compiled) or isinstance(ran, Failed):
         return RunCodeResponse(status="SandboxError", message=_problem(asked))
+    interpreted = LANGUAGES[asked.language].interpreted
     compilation = CommandResult(
         status="TimeLimitExceeded" if compiled.status == "time_limit" else "Finished",
         execution_time=compiled.wall_s,
@@ -252,7 +303,6 @@ def _run_code_response(asked: Asked) -> RunCodeResponse:
         stderr=_text(compiled.stderr),
     )
     if compiled.entry is None:
-        interpreted = asked.language in INTERPRETED
         return RunCodeResponse(
             status="Failed",
             compile_result=None if interpreted else compilation,
@@ -272,7 +322,7 @@ def _run_code_response(asked: Asked) -> RunCodeResponse:
     return RunCodeResponse(
         status="Success" if test.verdict == "AC" else "Failed",
         message=note,
-        compile_result=None if asked.language in INTERPRETED else compilation,
+        compile_result=None if interpreted else compilation,
         run_result=run,
         files={path: base64.b64encode(content).decode() for path, content in ran.files.items()},
     )

@@ -1,8 +1,8 @@
-"""Process 1 of a Python sandbox. It loads the program once, then forks a fresh copy of itself for every test.
+"""Process 1 of a Python sandbox. It imports what programs often do, then forks a copy of itself for every test.
 
 It runs inside the sandbox, with the system's own interpreter. The loop is native/runner.c, loaded as a library, whose
 serve() returns 1 in a forked child whose standard streams are the test's. What the child does from then on is what
-``python3 main.py`` does, as far as a program can tell; the parent never runs a line of the program.
+``python3 main.py`` does, as far as a program can tell; the parent never sees a program.
 """
 
 import atexit
@@ -16,27 +16,20 @@ import sys
 import threading
 import types
 
-# Modules to import before the fork when the program's text names them, so that no test has to.
+# Modules to import before the fork, so that no test has to.
 PRELOAD = (
     "math", "collections", "heapq", "bisect", "itertools", "functools", "re", "string", "random", "operator", "copy",
     "io", "time", "typing", "fractions", "decimal", "datetime", "queue", "array", "json", "statistics", "dataclasses",
-    "enum", "numbers", "cmath", "struct", "traceback", "contextlib", "abc", "textwrap", "numpy",
+    "enum", "numbers", "cmath", "struct", "traceback", "contextlib", "abc", "textwrap",
 )  # fmt: skip
 
 
 def main() -> None:
-    runner, box, *numbers = sys.argv[1:]
+    runner, box, modules, *numbers = sys.argv[1:]
     library = ctypes.PyDLL(runner)
-    with open(f"{box}/main.py", "rb") as file:  # noqa: PTH123 (pathlib costs more than the rest of this)
-        source = file.read()
-    with open(f"{box}/main.bin", "rb") as file:  # noqa: PTH123
-        code = marshal.load(file)
-    for name in PRELOAD:
-        if name.encode() in source:
-            try:
-                __import__(name)
-            except ImportError:
-                continue
+    for name in (*PRELOAD, *modules.split(",")):
+        with contextlib.suppress(ImportError, ValueError):  # no such module; no more modules
+            __import__(name)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # with a handler, process 1 could be interrupted from inside
     gc.collect()
     gc.freeze()
@@ -45,6 +38,8 @@ def main() -> None:
     if library.serve() != 1:
         os._exit(0)
     ctypes.pythonapi.PyOS_AfterFork_Child()
+    with open(f"{box}/main.bin", "rb") as file:  # noqa: PTH123 (pathlib costs more than the rest of this)
+        code = marshal.load(file)
     run_program(code)
 
 

@@ -42,11 +42,12 @@ TRIES = 5
 OVERLOADED = "the machine is overloaded"
 """The beginning of an IE's message that says nothing about the service."""
 FD_TOLERANCE = 4
-COMPILED = re.compile(r"/[0-9a-f]{32}$")
-"""The folder of a compiled program, which the service keeps."""
+COMPILED = re.compile(r"/[0-9a-f]{32}$|/slot-\d+/\w+")
+"""The folder of a compiled program, which the service keeps, or what a kept sandbox sees of it."""
 WARM_UP = {
     "python": "print('ready')",
     "cpp": '#include <cstdio>\nint main() { puts("ready"); }',
+    "c": '#include <stdio.h>\nint main(void) { puts("ready"); }',
     "java": 'class Main { public static void main(String[] a) { System.out.println("ready"); } }',
     "go": 'package main\n\nimport "fmt"\n\nfunc main() { fmt.Println("ready") }',
     "javascript": "console.log('ready')",
@@ -247,7 +248,7 @@ class Service:
             while not over.wait(0.05):
                 begun = begun or once()
                 with contextlib.suppress(OSError):  # the folder goes with the service
-                    for main in self.run_folder.glob("*/main.py") if begun else ():
+                    for main in self.run_folder.glob("slot-*/python/main.py") if begun else ():
                         if main.read_bytes().startswith(HELD.encode()):
                             (main.parent / "go").touch()
 
@@ -258,6 +259,22 @@ class Service:
         finally:
             over.set()
             thread.join()
+
+    def starve(self, thousandths: int, period_us: int = 100_000) -> None:
+        """Give its programs so many thousandths of one core together. Skips the test where that cannot be done."""
+        folders = [Path(folder) for folder, _, _ in os.walk("/sys/fs/cgroup")]
+        files = [folder / name for folder in folders for name in ("cpu.cfs_quota_us", "cpu.max")]
+        own = f"madrl-sandbox-run-{self.pid}-"
+        files = [file for file in files if file.parent.name.startswith(own) and file.exists()]
+        if not files:
+            pytest.skip("CPU bandwidth cannot be limited here: no CPU controller, or not as this user")
+        quota_us = period_us * thousandths // 1000
+        for file in files:
+            if file.name == "cpu.cfs_quota_us":
+                file.with_name("cpu.cfs_period_us").write_text(str(period_us))
+                file.write_text(str(quota_us))
+            else:
+                file.write_text(f"{quota_us} {period_us}")
 
     def count(self, name: str) -> int:
         """How many of the service's processes have this name."""
@@ -411,11 +428,11 @@ def _runner(name: str, base: Path) -> Runner:
 
 @pytest.fixture(scope="session", params=["root", "user"])
 def service(request: pytest.FixtureRequest) -> Iterator[Service]:
-    """The service, run by root (skipped when the tests are not) and by a user without privileges."""
+    """The service as a run starts it, by root (skipped when the tests are not) and by a user without privileges."""
     base = Path(tempfile.mkdtemp(prefix="madrl-judge-", dir="/tmp"))  # pytest's own folders are closed to other users
     base.chmod(0o755)
     try:
-        running = Service(_runner(request.param, base), base)
+        running = Service(_runner(request.param, base), base, "--java-loop")
         running.start()
         try:
             running.warm_up()

@@ -87,14 +87,58 @@ def test_nothing_is_raised_before_the_window_is_full() -> None:
 
 def test_an_excluded_category_cannot_starve() -> None:
     watched = health("peak")
-    assert [g.category for g in watched.gauges if g.category] == ["es", "hi", "fr"]
     assert feed(watched, shares(0, 0, 0.34, 0.33, 0.33), 20) == []
 
 
 def test_a_rare_category_is_given_the_steps_to_show_up_in() -> None:
     # On target 128 x 0.004 = 0.512 of its responses a step: 24 in 46.9 steps.
-    rare = next(g for g in health({"en": 0.996, "fr": 0.004}).gauges if g.category == "fr")
-    assert rare.window == 47
+    assert feed(health({"en": 0.996, "fr": 0.004}), shares(1, 0, 0, 0, 0), 48) == [47, 48]
+
+
+def wanted(*values: float) -> dict[str, float]:
+    return {f"mad/target/{name}": value for name, value in zip(NAMES, values, strict=True)}
+
+
+def test_a_category_starves_by_what_the_prompts_own_targets_want_of_it() -> None:
+    seen = shares(0.45, 0.45, 0.04, 0.03, 0.03)
+    assert feed(health(), seen, WINDOW) == [WINDOW], "three of five that are wanted equally"
+    assert feed(health(), seen | wanted(0.4, 0.4, 0.1, 0.1, 0.0), 20) == []
+    watched = health()
+    feed(watched, seen | wanted(0.2, 0.2, 0.2, 0.05, 0.35), WINDOW)
+    assert on(watched) == [("starved_categories", "es"), ("starved_categories", "fr")]
+
+
+def test_the_target_of_the_window_is_the_mean_over_its_steps() -> None:
+    # en: 0.2 throughout, wanted half of the time with 0.2 and half with 1: a quarter of 0.6 is 0.15.
+    low, high = (shares(0.2, 0.8, 0, 0, 0) | wanted(share, 1 - share, 0, 0, 0) for share in (0.2, 1.0))
+    watched = health()
+    for step in range(1, 41):
+        watched.update(step, (low, high)[step % 2])
+    assert on(watched) == []
+    (event,) = [event for step in range(41, 61) for event in watched.update(step, high)]
+    # Steps 39 to 46 are one of 0.2 and seven of 1: a quarter of 0.9 is 0.225. With two of 0.2 it is 0.2, no more.
+    assert event.text.startswith(
+        "over the last 8 steps the shares of on-support responses were en 20.0% (target 90.0%). "
+    )
+    assert event.step == 46
+
+
+def test_a_category_that_hardly_any_prompt_wants_is_given_the_steps_to_show_up_in() -> None:
+    # 128 x 0.1 = 12.8 of its responses a step in one step of ten, and none in the others: 24 in two such steps.
+    watched = health()
+    none, some = (shares(1, 0, 0, 0, 0) | wanted(1 - share, 0, 0, 0, share) for share in (0.0, 0.1))
+    for step in range(1, 20):
+        watched.update(step, some if step % 10 == 0 else none)
+        assert on(watched) == [], step
+    watched.update(20, some)
+    assert on(watched) == [("starved_categories", "fr")]
+
+
+def test_groups_have_collapsed_by_what_the_prompts_own_targets_explain() -> None:
+    rate = {"mad/single_category_group_rate": 0.65}
+    assert feed(health(), rate, WINDOW) == [WINDOW]
+    assert feed(health(), rate | {"mad/single_category_group_rate_on_target": 0.44}, 40) == []
+    assert feed(health(), dict.fromkeys((*rate, "mad/single_category_group_rate_on_target"), 1.0), 40) == []
 
 
 def test_an_alarm_at_its_limit_does_not_flicker() -> None:

@@ -157,7 +157,7 @@ def test_the_table_says_what_every_row_comes_to_and_what_it_costs(
     found = plan(tmp_path, "gsm8k", "peak")
     called: list[str] = []
 
-    def made(stages: Sequence[Stage], folder: Path, reachable: bool = True) -> None:
+    def made(stages: Sequence[Stage], folder: Path, ray_address: str = "") -> None:
         called.extend(stage.name for stage in stages)
         if any(stage.name == "warm_start" for stage in stages):
             (folder / "model").mkdir(parents=True)

@@ -1,6 +1,8 @@
 """Calibrated targets: the offsets put the resting point of GRPO's update on the target, and nowhere else."""
 
 import asyncio
+import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from madrl.calibration import MIN_GROUP, Reward, expected_update, offsets, resti
 from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
 from madrl.group_reward import GroupReward
+from madrl.prompt_targets import PromptTarget
 from madrl.reward import RewardConfig, score_group
 from madrl.rollout import Grade
 from madrl.targets import peak, uniform
@@ -120,7 +123,21 @@ def test_a_weight_that_no_sampled_group_holds_leaves_the_others_calibrated() -> 
     assert np.isfinite(found).all()
 
 
-async def test_groups_that_are_scored_at_once_compute_their_offsets_once() -> None:
+def computed(monkeypatch: pytest.MonkeyPatch) -> list[Reward]:
+    """The rewards whose offsets are computed from now on."""
+    found: list[Reward] = []
+    compute = calibration._offsets
+
+    def compute_and_note(reward: Reward) -> np.ndarray[Any, Any]:
+        found.append(reward)
+        return compute(reward)
+
+    monkeypatch.setattr(calibration, "_offsets", compute_and_note)
+    return found
+
+
+async def test_groups_that_are_scored_at_once_compute_their_offsets_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = computed(monkeypatch)
     reward = GroupReward(
         categories=["a", "b", "c"],
         target={"a": 0.7, "b": 0.2, "c": 0.1},
@@ -128,13 +145,31 @@ async def test_groups_that_are_scored_at_once_compute_their_offsets_once() -> No
         verifier=lambda rollout: True,
         calibrate=True,
     )
-    before = calibration._offsets.cache_info()
     grades = [Grade("a", 1.0)] * 9 + [Grade("b", 1.0)] * 2
     await asyncio.gather(*(reward.of_grades(grades) for _ in range(8)))
-    after = calibration._offsets.cache_info()
-    assert (after.misses - before.misses, after.hits - before.hits) == (1, 7)
     reward.prepare(11)
-    assert calibration._offsets.cache_info().misses == after.misses
+    assert calls == [Reward((0.7, 0.2, 0.1), 11, "rkl", 1e-3)]
+
+
+async def test_the_offsets_of_each_prompt_s_own_target_are_computed_once_and_outside_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = computed(monkeypatch)
+    reward = GroupReward(categories=["a", "b", "c"], classifier=lambda _: "a", verifier=lambda _: True, calibrate=True)
+    grades = [Grade("a", 1.0)] * 8 + [Grade("b", 1.0)] * 4
+    targets = [PromptTarget(("a", "b", "c"), (0.5, 0.3 + part, 0.2 - part)) for part in (0.01, 0.02, 0.03)]
+    threads = set()
+    groups = calibration._groups
+
+    def groups_and_note(*of: Any) -> Any:
+        threads.add(threading.get_ident())
+        return groups(*of)
+
+    monkeypatch.setattr(calibration, "_groups", groups_and_note)
+    await asyncio.gather(*(reward.of_grades(grades, None, target) for target in targets * 3))
+    assert sorted(call.target for call in calls) == sorted(target.shares for target in targets)
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 def test_plain_rewards_come_to_rest_without_the_rare_categories_and_calibrated_ones_on_the_target() -> None:

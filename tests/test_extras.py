@@ -10,7 +10,7 @@ import pytest
 from madrl.errors import MadrlError
 from madrl.extras import EXTRAS, require
 from madrl.grading.classifiers import load_classifier
-from madrl.grading.languages.language import _classify, _detector, _scores, classify_language
+from madrl.grading.languages.language import _classify, _loaded_detector, _scores, classify_language
 from madrl.grading.math_answers.math_answer import verify_math
 from madrl.grading.math_answers.worker_pool import default_pool
 from madrl.grading.verifiers import load_verifier
@@ -27,7 +27,7 @@ def base_install(monkeypatch: pytest.MonkeyPatch) -> None:
         return None if name in optional else found(name, package)
 
     monkeypatch.setattr("madrl.extras.find_spec", find_spec)
-    for cached in (_detector, _scores, _classify, default_pool):
+    for cached in (_loaded_detector, _scores, _classify, default_pool):
         cached.cache_clear()
 
 
@@ -39,6 +39,8 @@ def base_install(monkeypatch: pytest.MonkeyPatch) -> None:
         (load_classifier, "programming_language", "tree_sitter", "programs"),
         (load_verifier, "math", "math_verify", "math"),
         (load_verifier, "code", "tree_sitter", "programs"),
+        (load_classifier, "llm", "httpx", "judges"),
+        (load_verifier, "llm", "httpx", "judges"),
     ],
 )
 def test_what_needs_an_extra_says_so_when_it_is_loaded(
@@ -54,6 +56,17 @@ def test_a_function_that_is_called_without_being_loaded_says_so_too() -> None:
         classify_language(Rollout("We write down what is given.", ""))
     with pytest.raises(MadrlError, match=r"madrl\[math\]"):
         asyncio.run(verify_math(Rollout(r"\boxed{\sin^2 x + \cos^2 x}", "1")))
+
+
+@pytest.mark.usefixtures("base_install")
+def test_a_model_needs_one_extra_here_and_another_where_it_is_served() -> None:
+    here = {"model": "m", "labels": {"good": "good"}}
+    with pytest.raises(MadrlError, match=r'torch is not installed: pip install "madrl\[models\]"'):
+        load_classifier("text_classification", here)
+    with pytest.raises(MadrlError, match=r'httpx is not installed: pip install "madrl\[judges\]"'):
+        load_classifier("text_classification", {**here, "url": "http://host:8000"})
+    with pytest.raises(MadrlError, match=r"madrl\[models\]"):
+        load_verifier("reward_model", arguments={"model": "m"})
 
 
 @pytest.mark.usefixtures("base_install")

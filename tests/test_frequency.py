@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from madrl.errors import MadrlError
-from madrl.frequency import OFF_SUPPORT, category_counts, category_indices, group_frequency, on_support_frequency
+from madrl.frequency import (
+    OFF_SUPPORT,
+    UNCLASSIFIED,
+    category_counts,
+    category_indices,
+    group_frequency,
+    on_support_frequency,
+)
 
 groups = st.lists(st.integers(OFF_SUPPORT, 3), min_size=1, max_size=40).map(lambda g: np.array(g, dtype=np.int64))
 
@@ -17,6 +24,14 @@ def test_an_index_is_the_place_in_the_declaration_and_null_is_off_support() -> N
     indices = category_indices(["hindi", None, "english"], ["english", "hindi"])
     np.testing.assert_array_equal(indices, [1, OFF_SUPPORT, 0])
     assert indices.dtype == np.int64
+
+
+def test_a_response_that_nobody_could_classify_is_not_off_support_and_counts_in_no_category() -> None:
+    indices = category_indices([None, None, "hindi"], ["english", "hindi"], [True, False, True])
+    np.testing.assert_array_equal(indices, [OFF_SUPPORT, UNCLASSIFIED, 1])
+    assert indices.dtype == np.int64
+    np.testing.assert_array_equal(category_counts(indices, 2), [0, 1])
+    np.testing.assert_array_equal(category_indices(["hindi"], ["hindi"], [True]), [0])
 
 
 def test_no_responses_have_no_indices() -> None:

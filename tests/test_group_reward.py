@@ -94,6 +94,34 @@ def test_a_response_whose_verifier_raised_takes_the_mean_of_its_siblings() -> No
     assert score.correctness.tolist() == [1.0, 0.0, 0.5]
 
 
+def test_a_response_whose_classifier_raised_is_counted_nowhere_and_earns_what_its_siblings_do() -> None:
+    def classify(rollout: Rollout) -> str | None:
+        if rollout.response == "lost!":
+            raise TimeoutError
+        return by_first_letter(rollout)
+
+    score = reward_of(classifier=classify).score(rollouts("a!", "a!", "b!", "lost!"))
+    np.testing.assert_allclose(score.frequency, [2 / 3, 1 / 3])  # of the three
+    # alpha 0.6, l2: r_div 1/2 - 2/3 = -1/6 twice, 1/6, and their mean, -1/18
+    np.testing.assert_allclose(score.divergence_reward, [-1 / 6, -1 / 6, 1 / 6, -1 / 18])
+    np.testing.assert_allclose(score.reward, 0.6 + 0.4 * score.divergence_reward)
+    assert [grade.classified for grade in score.grades] == [True, True, True, False]
+
+
+def test_plug_ins_get_their_arguments_and_the_declared_categories() -> None:
+    def first(rollout: Rollout, categories: tuple[str, ...], offset: int = 0) -> str:
+        return categories[offset]
+
+    reward = reward_of(
+        classifier=first,
+        classifier_args={"offset": 1},
+        verifier=lambda rollout, part: part,
+        verifier_args={"part": 0.25},
+    )
+    (grade,) = reward.score(rollouts("a!")).grades
+    assert (grade.category, grade.correctness) == ("right", 0.25)
+
+
 def test_a_mistake_of_a_plug_in_is_raised_with_its_name() -> None:
     reward = reward_of(classifier=lambda rollout: Classification("up"))
     with pytest.raises(PluginError, match=r"classifier .*<lambda>: category 'up' is not declared: the categories are"):
@@ -110,6 +138,7 @@ def test_a_mistake_of_a_plug_in_is_raised_with_its_name() -> None:
         ({"form": "gapo", "target": {"left": 1, "right": 2}}, "GAPO has no other target than uniform"),
         ({"classifier": "no_such"}, "unknown classifier 'no_such': use one of"),
         ({"verifier": 3}, "verifier 3 is a int: name a function"),
+        ({"verifier_args": {"part": 1}}, r":says_so has no argument 'part': it takes none \(verifier_args\)"),
         ({"verifier": "compute_score"}, "name your own as pkg.module:name"),
     ],
 )
@@ -141,8 +170,9 @@ async def leaves_async(rollout: Rollout) -> bool:
 
 
 def test_a_function_that_leaves_the_process_does_not_keep_the_caller_waiting() -> None:
-    with pytest.raises(PluginError, match="leaves raised SystemExit: 3"):
-        reward_of(classifier=leaves).score(rollouts("a!"))
+    for classifier in (leaves, leaves_async):
+        (grade,) = reward_of(classifier=classifier).score(rollouts("a!")).grades
+        assert not grade.classified
     for verifier in (leaves, leaves_async):
         (grade,) = reward_of(verifier=verifier).score(rollouts("a!")).grades
         assert grade.correctness is None
@@ -171,3 +201,56 @@ def test_a_response_whose_category_was_asked_for_earns_and_is_not_counted() -> N
     np.testing.assert_allclose(score.frequency, [1.0, 0.0])
     # alpha 0.6, l2: 0.6 + 0.4 (1/2 - 1) = 0.4 twice; at q = 1/2, as a lone one of two would, 0.6
     np.testing.assert_allclose(score.reward, [0.4, 0.4, 0.6])
+
+
+def of_prompt(*responses: str, **extra_info: str) -> list[Rollout]:
+    return [Rollout(response, "!", extra_info) for response in responses]
+
+
+def test_a_prompt_with_a_target_of_its_own_is_scored_by_it() -> None:
+    score = reward_of().score(of_prompt("a!", "a!", "b!", "b!", target='{"left": 3, "right": 1}'))
+    # p* = (3/4, 1/4), q = (1/2, 1/2): 0.6 + 0.4 x 1/4 = 0.7 twice, 0.6 - 0.1 = 0.5 twice
+    np.testing.assert_allclose(score.reward, [0.7, 0.7, 0.5, 0.5])
+
+
+@pytest.mark.parametrize("divergence", ["l2", "rkl"])
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_a_target_that_is_the_run_s_own_scores_as_the_run_s_does(divergence: str, calibrate: bool) -> None:
+    responses = ("a!", "a", "a", "b!", "c", "a")
+    options = {"divergence": divergence, "calibrate": calibrate}
+    of_run = reward_of(target={"left": 0.8, "right": 0.2}, **options).score(rollouts(*responses))
+    of_row = reward_of(**options).score(of_prompt(*responses, target='{"left": 0.8, "right": 0.2}'))
+    assert of_row.reward.tolist() == of_run.reward.tolist()
+    assert of_row.frequency.tolist() == of_run.frequency.tolist()
+
+
+def test_a_category_that_is_not_the_prompt_s_is_off_support_there_and_its_name_is_kept() -> None:
+    reward = reward_of(
+        categories=["left", "up", "right"],
+        classifier=lambda rollout: {"a": "left", "b": "right", "u": "up"}.get(rollout.response[:1]),
+        divergence="rkl",
+    )
+    responses = ("a!", "a!", "b!", "u!")
+    own = reward.score(of_prompt(*responses, target="uniform", categories='["left", "right"]'))
+    assert [grade.category for grade in own.grades] == ["left", "left", "right", None]
+    assert own.grades[3].reason == "category 'up' is none of this prompt's"
+    assert own.grades[3].correctness == 1.0
+    np.testing.assert_allclose(own.frequency, [0.5, 0.0, 0.25])
+    # For the reward there are two categories and no third, so that it is what a run over the two would give.
+    of_two = reward_of(divergence="rkl").score(rollouts("a!", "a!", "b!", "c!"))
+    assert own.reward.tolist() == of_two.reward.tolist()
+    # Elsewhere it is a category like any other.
+    assert [grade.category for grade in reward.score(rollouts(*responses)).grades][3] == "up"
+
+
+def test_siblings_that_name_different_targets_are_one_clear_error() -> None:
+    group = [*of_prompt("a!", target="uniform"), *rollouts("b!")]
+    with pytest.raises(MadrlError, match="responses of one group name different targets"):
+        reward_of().score(group)
+
+
+def test_a_row_s_target_that_makes_no_sense_or_that_the_form_does_not_have_is_one_clear_error() -> None:
+    with pytest.raises(MadrlError, match="target names unknown category 'up'"):
+        reward_of().score(of_prompt("a!", target='{"up": 1}'))
+    with pytest.raises(MadrlError, match="GAPO has no other target than uniform"):
+        reward_of(form="gapo").score(of_prompt("a!", target='{"left": 1}'))

@@ -57,7 +57,7 @@ def test_never_is_half_of_a_group_hinted() -> None:
 
 
 def test_nothing_is_asked_for_before_anything_is_known(tmp_path: Path) -> None:
-    assert mean(tmp_path).before(1).lacking() is None
+    assert mean(tmp_path).before(1).lacking(1) is None
 
 
 def test_the_mean_is_exponential_and_leaves_hinted_and_off_support_responses_out(tmp_path: Path) -> None:
@@ -66,6 +66,7 @@ def test_the_mean_is_exponential_and_leaves_hinted_and_off_support_responses_out
     np.testing.assert_allclose(found.mean, [0.75, 0.25, 0, 0])  # type: ignore[arg-type]
     found.update(records("eess"))  # .9 * .75 + .1 * .5 = .725, .9 * .25 = .225, .1 * .5 = .05
     np.testing.assert_allclose(found.mean, [0.725, 0.225, 0.05, 0])  # type: ignore[arg-type]
+    found.update([record | {"category": None, "classified": False} for record in records("eeee")])
     found.update(records("---"))
     np.testing.assert_allclose(found.mean, [0.725, 0.225, 0.05, 0], err_msg="no share, no step")  # type: ignore[arg-type]
 
@@ -73,19 +74,19 @@ def test_the_mean_is_exponential_and_leaves_hinted_and_off_support_responses_out
 def test_the_category_that_lacks_most_of_its_target_is_asked_for_while_it_has_less_than_half(tmp_path: Path) -> None:
     found = mean(tmp_path, {"en": 5, "zh": 1, "es": 3, "fr": 1})
     found.update(records("eeeeeeeezs"))  # .8 / .5, .1 / .1, .1 / .3 = 1/3, 0 / .1
-    assert found.lacking() == "fr"
+    assert found.lacking(1) == "fr"
     found = mean(tmp_path, {"en": 5, "zh": 1, "es": 3, "fr": 1})
     found.update(records("eeeeeeezsf"))  # .1 / .3 = 1/3 is the lowest
-    assert found.lacking() == "es"
+    assert found.lacking(1) == "es"
     found = mean(tmp_path, {"en": 4, "zh": 4, "fr": 2})
     found.update(records("eeeeezzzzf"))  # .1 / .2 = 1/2 is not less
-    assert found.lacking() is None
+    assert found.lacking(1) is None
 
 
 def test_an_excluded_category_is_never_asked_for(tmp_path: Path) -> None:
     found = mean(tmp_path, {"zh": 1, "es": 1})
     found.update(records("ezs"))
-    assert found.lacking() is None
+    assert found.lacking(1) is None
 
 
 def test_a_run_that_goes_on_chooses_from_its_scores_as_it_would_have(tmp_path: Path) -> None:
@@ -95,12 +96,12 @@ def test_a_run_that_goes_on_chooses_from_its_scores_as_it_would_have(tmp_path: P
     undisturbed = mean(tmp_path)
     choices = []
     for step, batch in enumerate(batches, start=1):
-        choices.append(undisturbed.before(step).lacking())
+        choices.append(undisturbed.before(step).lacking(step))
         write(run.scores / f"{step}.jsonl", map(line_of, batch))
     assert choices == [None, "fr", "fr", "fr"]
     for step in range(1, 5):  # started again before each step; later steps' files are of the attempt that was killed
         resumed = mean(tmp_path).before(step)
-        assert resumed.lacking() == choices[step - 1]
+        assert resumed.lacking(step) == choices[step - 1]
     expected: Any = undisturbed.before(5).mean
     np.testing.assert_array_equal(mean(tmp_path).before(5).mean, expected)
 

@@ -17,6 +17,7 @@ ROOT = PACKAGE.parent
 LAYERS = (
     ("errors", "__init__"),
     ("extras", "files", "tasks", "targets", "divergence", "rollout", "progress", "source", "install"),
+    ("prompt_targets", "target_schedule"),
     ("frequency", "calibration", "process", "schema", "task_config", "small_model"),
     ("reward", "records", "recipe"),
     ("settings", "rescore", "bench"),
@@ -53,11 +54,14 @@ NUMPY_ONLY = (
     "madrl.rescore",
     "madrl.group_reward",
     "madrl.hints",
+    "madrl.prompt_targets",
+    "madrl.target_schedule",
     "madrl.evaluation.accuracy",
     "madrl.evaluation.intervals",
     "madrl.evaluation.metrics",
     "madrl.evaluation.per_prompt",
     "madrl.evaluation.samples",
+    "madrl.evaluation.targets",
 )
 
 SIX_LINES = """
@@ -165,7 +169,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def test_what_grades_one_kind_of_answer_knows_nothing_of_the_grader() -> None:
-    kinds = tuple(f"madrl.grading.{kind}." for kind in ("languages", "math_answers", "programs"))
+    kinds = tuple(f"madrl.grading.{kind}." for kind in ("judges", "languages", "math_answers", "programs"))
     above = {f"madrl.grading.{name}" for name in ("grader", "classifiers", "verifiers", "grade_file", "bench")}
     wrong = [
         f"{module} imports {name}"

@@ -29,21 +29,21 @@ class Reader(NamedTuple):
 
 
 def _java() -> Reader:
-    from sandbox import languages
+    from sandbox import source_names
 
     slow = (
         Attack("", "/* ", ""), Attack("", r"\"", ""), Attack("", '"""\\', ""), Attack("", '"""\\\n', "\\"),
         Attack("", "'\\a", ""), Attack("", "@a(", ""), Attack("@a(", "()", ""), Attack("public ", "abstract ", ""),
         Attack("public", " ", "x"), Attack("", "@a( () ", ""),
     )  # fmt: skip
-    return Reader(languages.SOURCE_NAMES["java"], (languages,), slow)
+    return Reader(source_names.java_source_name, (source_names,), slow)
 
 
 def _javascript() -> Reader:
-    from sandbox import languages
+    from sandbox import source_names
 
     slow = (Attack("", "\n", ""), Attack("", " \n", ""), Attack("", " ", ""), Attack("import", "\n", "\0"))
-    return Reader(languages.SOURCE_NAMES["javascript"], (languages,), slow)
+    return Reader(source_names.javascript_source_name, (source_names,), slow)
 
 
 def _checker() -> Reader:
@@ -166,6 +166,71 @@ def _language() -> Reader:
     return Reader(classify, (language,), (Attack("", lines, ""), Attack("the answer is ", "es ist ", "")))
 
 
+def _declared_languages() -> Reader:
+    from madrl.grading.languages import language, prose
+    from madrl.rollout import Rollout
+
+    prose.MAX_CHARS = vars(language)["MAX_CHARS"] = LENGTH * 2
+    classifier = language.LanguageClassifier(categories=("de", "ru", "th", "ko"))
+
+    def classify(text: str) -> object:
+        return classifier(Rollout(text, ""))
+
+    slow = (Attack("", "ก", ""), Attack("", "это ", ""), Attack("и ", "das ist ", "ก"), Attack("", "а\u0301", ""))
+    return Reader(classify, (), slow)
+
+
+def _regex() -> Reader:
+    from madrl.grading.regex import RegexClassifier
+    from madrl.rollout import Rollout
+
+    slow_in_python = [r"(a*)*b", r"(a|a)*b", r"\s+$", r"(.*)(.*)(.*)b", r"\pL+(\s\pL+)*\.", r"(?s)a.*b.*c", r"(x+x+)+y"]
+    classifier = RegexClassifier(patterns={pattern: pattern for pattern in slow_in_python}, match="first")
+
+    def classify(text: str) -> object:
+        return classifier([Rollout(text, "")])
+
+    return Reader(classify, (tuple(map(re.compile, (p for p in slow_in_python if r"\p" not in p))),))
+
+
+def _field() -> Reader:
+    from madrl.grading import field
+    from madrl.rollout import Rollout
+
+    categories = ("agree", "disagree")
+    both = [field.FieldClassifier(json="a.b", categories=categories)]
+    both += [field.FieldClassifier(marker="a:", categories=categories)]
+
+    def classify(text: str) -> None:
+        for classifier in both:
+            classifier(Rollout(text, ""))
+
+    slow = (
+        Attack("", "{", ""), Attack("", "{ ", ""), Attack("", '{"', ""), Attack("", '{"a":', ""),
+        Attack("", '{"a":{"b":1},', ""),
+        Attack("", '{"a":[', ""), Attack('{"a":', "[", ""), Attack("", '{"\\', ""), Attack("", '{"a":{}}\n', ""),
+        Attack('{"a":"', "{", ""), Attack('{"a":', "1", ""), Attack("", '{"a"\n', ""), Attack("", "a:", ""),
+        Attack("", "a:\n", ""), Attack("a:", "\n", "agree"), Attack("a:", "*", "agree"),
+        Attack("a:a", "\u0301\u0316", ""),
+    )  # fmt: skip
+    return Reader(classify, (field,), slow)
+
+
+def _length() -> Reader:
+    from madrl.grading import length
+
+    def count(text: str) -> None:
+        length.count_words(text)
+        length.count_sentences(text)
+
+    slow = (
+        Attack("", ". ", ""), Attack("", ".", " "), Attack("a", ".)", " "), Attack("", "1. ", ""), Attack("", "。", ""),
+        Attack("a", "\u0301", ""), Attack("", "a\n", ""), Attack("a.", " ", "b"), Attack("", "'", ""),
+        Attack("", '("', "a"),
+    )  # fmt: skip
+    return Reader(count, (length,), slow)
+
+
 def _choice() -> Reader:
     from madrl.grading import choice
     from madrl.rollout import Rollout
@@ -196,7 +261,21 @@ def _verbalized() -> Reader:
     return Reader(verbalized.answers_of, (verbalized,), slow)
 
 
+def _judged() -> Reader:
+    from madrl.grading.judges import prompt_template
+
+    slow = (
+        Attack("", "<", ""),
+        Attack("", "<|", ""),
+        Attack("", "</", ">"),
+        Attack("", "[/INST", ""),
+        Attack("", "|", ">"),
+    )
+    return Reader(lambda text: prompt_template.enclosed(text, LENGTH * 2), (prompt_template,), slow)
+
+
 READERS = {
+    "judged": _judged,
     "java source": _java,
     "javascript source": _javascript,
     "output": _checker,
@@ -207,6 +286,10 @@ READERS = {
     "comparison": _comparison,
     "prose": _prose,
     "language": _language,
+    "declared languages": _declared_languages,
+    "regex": _regex,
+    "field": _field,
+    "length": _length,
     "choice": _choice,
     "verbalized": _verbalized,
 }

@@ -10,7 +10,17 @@ import pytest
 
 from madrl.cli import main
 from madrl.errors import MadrlError
-from madrl.records import check_groups, groups, last_turns, read, read_graded
+from madrl.records import (
+    Record,
+    check_groups,
+    classified,
+    groups,
+    is_ungraded,
+    last_turns,
+    read,
+    read_graded,
+    ungraded_rate,
+)
 
 OPTIONS = json.dumps(["Arctic", "Atlantic", "Indian", "Pacific", "Southern"])
 RANKS = [f"rank_{i}" for i in range(1, 6)]
@@ -204,3 +214,56 @@ def test_a_file_is_never_written_under_the_name_of_a_packed_one(
     assert main(["rescore", str(path), "-o", str(tmp_path / "out.jsonl.gz"), *MEASURED]) == 2
     assert "out.jsonl.gz: files are written unpacked, name it without .gz" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["r.jsonl"]
+
+
+def test_a_response_without_category_or_verdict_by_no_fault_of_its_own_is_ungraded() -> None:
+    known: list[Record] = [
+        {"category": None, "correct": 0, **more} for more in ({}, {"classified": None}, {"classified": True})
+    ]
+    lost: list[Record] = [{"category": None, "correct": 1, "classified": False}, {"category": "a", "correct": None}]
+    assert list(map(is_ungraded, [*known, *lost])) == [False] * 3 + [True] * 2
+    assert classified([*known, *lost]) == [*known, lost[1]]
+    assert ungraded_rate([*known, *lost]) == 2 / 5
+    assert ungraded_rate([]) is None
+
+
+def test_whether_it_was_classified_is_true_or_false(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", responses(category=None, correct=1, classified="no"))
+    with pytest.raises(MadrlError, match="line 1: classified 'no' is not true, false, or null for true"):
+        read_graded(path, RANKS)
+
+
+def graded(*targets: Any, category: str = "rank_1") -> list[dict[str, Any]]:
+    return [{"group": "p", "category": category, "correct": True, "target": target} for target in targets]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (graded({"rank_9": 1}), "line 1: target names unknown category 'rank_9': .*; rename the key where it means"),
+        (graded(42), "line 1: target 42 is neither text nor an object: write"),
+        (graded("42"), "line 1: unknown target '42'"),
+        (graded("uniform", "peak"), "line 2: group 'p' has another target in an earlier line: it is one prompt's"),
+        (graded("uniform", None), "line 2: group 'p' has another target"),
+        (
+            graded({"rank_2": 1}),
+            r"line 1: category 'rank_1' is not among those that its prompt's target names, \['rank_2'\]: name it there "
+            "with the weight 0, or use null for off-support",
+        ),
+    ],
+)
+def test_a_target_of_a_prompt_s_own_is_checked_and_is_the_group_s(
+    tmp_path: Path, lines: list[dict[str, Any]], message: str
+) -> None:
+    with pytest.raises(MadrlError, match=message):
+        read_graded(write(tmp_path / "r.jsonl", lines), RANKS)
+
+
+def test_a_target_may_be_text_or_an_object_and_is_kept_as_it_is(tmp_path: Path) -> None:
+    lines = [
+        *graded({"rank_1": 1, "rank_2": 1}, '{"rank_2": 0.5, "rank_1": 0.5}'),
+        {**graded("uniform")[0], "group": "q"},
+        {**graded(None)[0], "group": "r"},
+    ]
+    found = read_graded(write(tmp_path / "r.jsonl", lines), RANKS)
+    assert [record["target"] for record in found] == [line["target"] for line in lines]

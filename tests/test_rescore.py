@@ -208,3 +208,28 @@ def test_a_hinted_response_is_rewarded_and_not_counted(tmp_path: Path) -> None:
     _write(source, '{"group": "p", "category": "english", "correct": true, "hinted": true}')
     with pytest.raises(MadrlError, match="line 1: hinted True is not text: name the category that was asked for"):
         _rescore(source, tmp_path / "out.jsonl")
+
+
+def test_a_response_that_nobody_could_classify_earns_the_others_mean_and_is_not_counted(tmp_path: Path) -> None:
+    source = _write(
+        tmp_path / "in.jsonl",
+        '{"group": "p", "category": "english", "correct": true, "classified": true}',
+        '{"group": "p", "category": null, "correct": true, "classified": false}',
+        '{"group": "p", "category": null, "correct": true}',
+    )
+    rows = _rescore(source, tmp_path / "out.jsonl", RewardConfig("l2", alpha=0.5))
+    # q = (1/2, 0) of two: r_div 0, and -1 off-support; their mean, -1/2
+    np.testing.assert_allclose([row["divergence_reward"] for row in rows], [0, -0.5, -1])
+
+
+def test_a_group_is_rescored_by_its_prompt_s_own_target(tmp_path: Path) -> None:
+    lines = [json.loads(GOOD), {**json.loads(GOOD), "category": "हिन्दी"}]
+    own = [{**line, "group": "q", "target": {"english": 3, "हिन्दी": 1}} for line in lines]
+    alone = [{**lines[0], "group": "r", "target": {"english": 1}}, {**lines[0], "group": "r", "category": None}]
+    alone[1]["target"] = alone[0]["target"]
+    source = _write(tmp_path / "in.jsonl", *map(json.dumps, lines + own + alone))
+    rows = _rescore(source, tmp_path / "out.jsonl", RewardConfig("rkl", epsilon=0.01))
+    # q = (1/2, 1/2). p: log 1 = 0 twice. q: log (0.99 x 3/4 + 0.01/2) - log 1/2 and log (0.99/4 + 0.01/2) - log 1/2.
+    # r: among the prompt's own categories there is one, so p* = 1 and q = 1/2: log 2; the other is off-support, -1.
+    expected = [0, 0, np.log(1.495), np.log(0.505), np.log(2), -1]
+    np.testing.assert_allclose([row["divergence_reward"] for row in rows], expected, atol=1e-12)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
-from madrl.frequency import OFF_SUPPORT
+from madrl.frequency import OFF_SUPPORT, UNCLASSIFIED
 from madrl.rescore import rescore_file
 from madrl.reward import EXACT_REWARD_STEP, FORMS, RewardConfig, score_group
 from madrl.targets import peak, smooth, uniform
@@ -550,3 +550,72 @@ def test_marks_for_another_number_of_responses_and_under_gapo_are_refused() -> N
         score_group(FOUR, FOUR_CORRECT, FOUR_TARGET, RewardConfig(), MARKS)
     with pytest.raises(MadrlError, match="GAPO has no rule for them"):
         score_group(FOUR, FOUR_CORRECT, uniform(3), RewardConfig(form="gapo"), np.ones(4, bool))
+
+
+def test_an_unclassified_response_earns_what_the_others_earn_on_average_and_is_counted_nowhere() -> None:
+    indices = np.array([0, 0, UNCLASSIFIED, 1, UNCLASSIFIED, OFF_SUPPORT])
+    score = score_group(indices, [True] * 6, uniform(2), RewardConfig("l2", alpha=0.5))
+    np.testing.assert_array_equal(score.frequency, [2 / 4, 1 / 4])  # of four, the off-support one among them
+    # 1/2 - 2/4 twice, 1/2 - 1/4 and -1: a mean of -3/16
+    np.testing.assert_allclose(score.divergence_reward, [0, 0, -3 / 16, 1 / 4, -3 / 16, -1])
+    np.testing.assert_allclose(score.reward, 0.5 + 0.5 * score.divergence_reward)
+
+
+def test_unclassified_responses_of_gapo_are_no_valid_ones_and_no_invalid_ones() -> None:
+    score = score_group(np.array([0, UNCLASSIFIED, 0, 1]), [True] * 4, uniform(2), RewardConfig(form="gapo", alpha=0.0))
+    np.testing.assert_allclose(score.reward, [5 / 6, 17 / 18, 5 / 6, 7 / 6])  # 1 - (2/3 - 1/2), 1 - (1/3 - 1/2)
+
+
+@st.composite
+def with_lost(draw: st.DrawFn) -> tuple[Group, NDArray[np.bool_]]:
+    """A group with unclassified responses put in anywhere, and which they are."""
+    indices, correct = draw(groups)
+    lost = np.array(draw(st.permutations([True] * draw(st.integers(1, 4)) + [False] * indices.size)))
+    whole = np.full(lost.size, UNCLASSIFIED)
+    whole[~lost] = indices
+    known = iter(correct)
+    verdicts = [draw(st.sampled_from([True, False, None])) if gone else next(known) for gone in lost]
+    return (whole, verdicts), lost
+
+
+@given(group=with_lost(), target=targets, config=configs, calibrate=st.booleans(), hints=st.booleans())
+def test_an_unclassified_response_changes_what_no_other_earns_of_the_divergence(
+    group: tuple[Group, NDArray[np.bool_]],
+    target: NDArray[np.float64],
+    config: RewardConfig,
+    calibrate: bool,
+    hints: bool,
+) -> None:
+    (indices, correct), lost = group
+    if calibrate and config.form in ("additive", "gated") and (~lost).sum() <= 8:
+        config = dataclasses.replace(config, calibrate=True)
+    hinted = np.arange(lost.size) >= lost.size - 2 if hints and config.form != "gapo" else np.zeros(lost.size, bool)
+    without = score_group(
+        indices[~lost], [c for c, gone in zip(correct, lost, strict=True) if not gone], target, config, hinted[~lost]
+    )
+    score = score_group(indices, correct, target, config, hinted)
+    np.testing.assert_array_equal(score.divergence_reward[~lost], without.divergence_reward)
+    np.testing.assert_array_equal(score.frequency, without.frequency)
+    np.testing.assert_allclose(score.divergence_reward.mean(), without.divergence_reward.mean(), rtol=1e-9, atol=1e-12)
+    assert np.ptp(score.divergence_reward[lost]) == 0, "whoever is lost earns the same"
+
+
+@every_form
+@every_divergence
+def test_a_group_that_nobody_could_classify_is_taught_nothing_about_the_distribution(
+    divergence: str, form: str
+) -> None:
+    score = score_group(np.full(3, UNCLASSIFIED), [True, False, None], uniform(K), RewardConfig(divergence, form))
+    np.testing.assert_array_equal(score.divergence_reward, [0, 0, 0])
+    np.testing.assert_array_equal(score.frequency, np.zeros(K))
+    equal = score_group(np.full(3, UNCLASSIFIED), [None] * 3, uniform(K), RewardConfig(divergence, form))
+    assert np.ptp(equal.reward) == 0
+
+
+def test_a_group_is_calibrated_for_the_responses_that_are_counted() -> None:
+    config = RewardConfig("rkl", calibrate=True)
+    target = np.array([0.1, 0.3, 0.6])
+    own = np.array([0, 1, 2, 2, 2, 1])
+    alone = score_group(own, [True] * 6, target, config).divergence_reward
+    beside = score_group(np.append(own, [UNCLASSIFIED] * 2), [True] * 8, target, config).divergence_reward
+    np.testing.assert_array_equal(beside[:6], alone)

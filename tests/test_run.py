@@ -243,14 +243,6 @@ def test_a_stage_ends_with_a_recipe_that_is_stopped_or_killed_and_is_done_by_the
     assert made.exists()
 
 
-def test_a_sandbox_that_other_nodes_could_not_reach_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SANDBOX_URL", "MADRL_SANDBOX_URLS"):
-        monkeypatch.delenv(name, raising=False)
-    stage = Stage("train", "programs", ["false"], runs_programs=True)
-    with pytest.raises(MadrlError, match="name them in SANDBOX_URL="):
-        run_stages([stage], tmp_path, reachable=False)
-
-
 def test_a_sandbox_that_is_named_is_given_to_the_stages_that_judge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,6 +101,12 @@ BAD = [
         "column 'extra_info.index' is True: number the file's rows from 0",
     ),
     ("extra_info", {"index": 0, "split": ""}, "column 'extra_info.split' is '', not a non-empty str: name the split"),
+    (
+        "extra_info",
+        {"index": 0, "split": "train", "target": {"red": 1}},
+        "extra_info gives the prompt no good target: target {'red': 1} is not text: store it as JSON, such as "
+        '\'{"red": 3, "blue": 1}\'; rename the field of the data where it means something else',
+    ),
 ]
 
 
@@ -113,12 +119,31 @@ def test_a_bad_value_is_named_with_place_column_and_remedy(column: str, value: A
     assert "\n" not in str(caught.value)
 
 
+def test_a_target_is_checked_against_the_declared_categories_where_they_are_known(tmp_path: Path) -> None:
+    good, bad = ({"target": f'{{"{colour}": 1}}'} for colour in ("red", "mauve"))
+    path = tmp_path / "a.parquet"
+    write_parquet([a_row(0, extra=good), a_row(1, extra=bad)], path)
+    assert check_parquet(path) == 2
+    with pytest.raises(
+        MadrlError, match=r"a.parquet row 1: extra_info gives .* unknown category 'mauve': the declared"
+    ):
+        check_parquet(path, ["red", "blue"])
+
+
 @pytest.mark.parametrize("column", list(Row.__annotations__))
 def test_a_missing_column_is_named(column: str) -> None:
     row: dict[str, Any] = copy.deepcopy(dict(a_row()))
     del row[column]
     with pytest.raises(MadrlError, match=f"a.parquet row 0: column '{column}' is missing or null"):
         check_row(row, "a.parquet row 0")
+
+
+@pytest.mark.parametrize("field", ["target", "categories"])
+@pytest.mark.parametrize("huge", ["x" * 1_000_000, "{" + " " * 1_000_000])
+def test_a_huge_target_does_not_fill_the_message(field: str, huge: str) -> None:
+    with pytest.raises(MadrlError) as caught:
+        check_row(a_row(extra={"target": "uniform", field: huge}), "a.parquet row 0")
+    assert len(str(caught.value)) < 400
 
 
 @pytest.mark.parametrize("column", ["prompt", "reward_model", "ability"])

@@ -25,6 +25,16 @@ def node(target: Any, **reward: Any) -> dict[str, Any]:
     }
 
 
+def test_the_plug_ins_arguments_are_mappings_which_an_older_run_s_config_lacks() -> None:
+    assert Settings.from_config(node("uniform", form="additive")).classifier_args == {}
+    given = node("uniform") | {"classifier_args": {"a": 1}, "verifier_args": None}
+    assert (Settings.from_config(given).classifier_args, Settings.from_config(given).verifier_args) == ({"a": 1}, {})
+    with pytest.raises(
+        MadrlError, match=r"madrl.verifier_args=\[1\] is not a mapping: write madrl.verifier_args={name"
+    ):
+        Settings.from_config(node("uniform") | {"verifier_args": [1]})
+
+
 @pytest.mark.parametrize("target", ["peak", {"en": 2, "zh": 1}])
 def test_gapo_with_a_target_that_is_not_uniform_is_one_clear_error(target: Any) -> None:
     with pytest.raises(MadrlError, match="GAPO has no other target than uniform"):

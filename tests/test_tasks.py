@@ -63,6 +63,7 @@ def test_the_sizes_of_a_task_file_stand_in_for_the_usual_ones(tmp_path: Path) ->
         ({"categories": "a, b"}, "field 'categories' is 'a, b', not a list"),
         ({"name": "gsm8k"}, "name 'gsm8k' is taken"),
         ({"name": "a/b"}, "name 'a/b' is taken, or has other characters"),
+        ({"classifier_args": ["a"]}, r"field 'classifier_args' is \['a'\], not a mapping"),
         ({"sizes": {"cpu": {}}}, "sizes.cpu={}: write a mapping for each of gpu, small, tiny"),
         ({"sizes": {"tiny": {"step": 1}}}, "unknown size tiny.step: there are prompt_tokens, "),
         ({"sizes": {"tiny": {"steps": "many"}}}, "sizes.tiny.steps='many' is not a number above 0"),

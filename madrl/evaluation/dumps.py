@@ -42,7 +42,8 @@ class RunKey:
     """A name in TARGETS, or the weights of the user's own."""
     reward: str
     """A key of DIVERGENCES; rlvr, gapo or entropy for the baselines, which have no divergence. What a run has beside
-    the paper's reward follows a comma: ``rkl, hints 2``, and ``rkl, not calibrated`` where that makes a difference."""
+    the paper's reward follows a comma: ``rkl, scheduled``, ``rkl, hints 2``, and ``rkl, not calibrated`` where that
+    makes a difference."""
     weight: str
     """gated; add90 for an additive form with 90 % of the weight on correctness; nothing for rlvr."""
     seed: int
@@ -112,7 +113,7 @@ class Run:
 
     @property
     def target(self) -> dict[str, float]:
-        """p* by category."""
+        """p* by category, of the prompts that have none of their own, and of a schedule the last."""
         return dict(zip(self.settings.categories, self.settings.target.tolist(), strict=True))
 
     def records(self, dumps: Path, step: int) -> list[Record]:
@@ -133,7 +134,7 @@ class Run:
         return found
 
     def evaluation(self, step: int, split: str, samples: Sequence[Record]) -> Evaluation:
-        """The responses of one split of a dump, scored against the run's target."""
+        """The responses of one split of a dump, scored against their prompts' own targets, or else the run's."""
         settings = self.settings
         scores = score_samples(samples, settings.categories, settings.target, settings.reward.epsilon)
         return {"step": step, "split": split, **scores}
@@ -157,6 +158,8 @@ def _reward_names(settings: Settings, entropy: float) -> tuple[str, str]:
     if reward.form == "gapo":
         return "gapo", additive
     name = reward.divergence
+    if settings.target_schedule is not None:
+        name += ", scheduled"
     if settings.hints:
         name += f", hints {settings.hints}"
     # Nothing is calibrated in the gated form, and offsets of equal targets are zero.
@@ -202,7 +205,8 @@ def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.
     """The scores of a file of responses that belong to no run, in the form of ``evaluate_run``.
 
     A line is one response (``madrl.records``) with at least ``group``, ``category`` and ``correct``. Lines that also
-    have a split are scored by split. Reverse KL takes the reward's default epsilon.
+    have a split are scored by split, and those with a ``target`` against that. Reverse KL takes the reward's default
+    epsilon.
 
     Hinted responses are left out, and counted in ``hinted``: the policy does not give them by itself.
 

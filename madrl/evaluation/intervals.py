@@ -106,7 +106,9 @@ def percentile_interval(values: Array) -> Interval | None:
     return Interval(float(low), float(high))
 
 
-def jsd_interval(target: Array, counts: Array, resampled: Array) -> Interval | None:
+def jsd_interval(
+    target: Array, counts: Array, resampled: Array, resampled_targets: Array | None = None
+) -> Interval | None:
     """Interval of the JSD to ``target``, in nats, of the policy's pooled on-support shares over problems like these.
 
     The measured JSD is biased upward by some b, and a resample's by another b on top: the plain percentile interval
@@ -134,20 +136,23 @@ def jsd_interval(target: Array, counts: Array, resampled: Array) -> Interval | N
         target: p*, shape (K,).
         counts: pooled on-support responses per category, shape (K,).
         resampled: the same in each resample, shape (draws, K).
+        resampled_targets: the mean target of each resample's problems, shape (draws, K), where they have their own;
+            None for ``target``.
 
     None when nothing is on-support, or there are no resamples.
     """
-    resampled = resampled[resampled.sum(axis=1) > 0]
-    if not len(resampled):
+    some = resampled.sum(axis=1) > 0
+    if not some.any():
         return None
-    shares = resampled / resampled.sum(axis=1, keepdims=True)
-    drawn = np.maximum(jensen_shannon_terms(target, shares).sum(axis=1), 0.0)
+    shares = resampled[some] / resampled[some].sum(axis=1, keepdims=True)
+    targets = target if resampled_targets is None else resampled_targets[some]
+    drawn = np.maximum(jensen_shannon_terms(targets, shares).sum(axis=1), 0.0)
     bias = float(drawn.mean()) - jensen_shannon_value(target, counts / counts.sum())
     low, high = np.clip(np.quantile(drawn, TAILS) - 2.0 * bias, 0.0, np.log(2.0))
     return Interval(float(low), float(high))
 
 
-def effective_samples(counts: Array) -> float | None:
+def effective_samples(counts: Array, targets: Array | None = None) -> float | None:
     """How many independent responses would tell as much about the pooled shares, at most as many as there are.
 
     n / deff, with Rao and Scott's mean design effect: the variance of the pooled shares between problems over that of
@@ -156,21 +161,31 @@ def effective_samples(counts: Array) -> float | None:
 
         deff = [sum_c V_c / q_c] / [(K' - 1) / n],   V_c = P / (P - 1) sum_i ((n_ic - q_c n_i) / n)^2
 
+    Where the problems have targets of their own, what varies is the distance to them: in V_c, q_c of problem i is then
+    q_c + p*_ic - p*_c, with the mean target p*_c.
+
     n where the responses to one problem are as varied as the pool, the number of problems P where each problem gets
     one category only.
 
     Args:
         counts: on-support responses of each problem per category, shape (P, K).
+        targets: p* of each problem, shape (P, K); None where all have one.
 
     None with fewer than two problems or two categories, where the variance between problems cannot be seen.
     """
-    counts = counts[:, counts.sum(axis=0) > 0]
+    occur = counts.sum(axis=0) > 0
+    counts = counts[:, occur]
     problems, categories = counts.shape
     if problems < 2 or categories < 2:
         return None
     total = counts.sum()
     shares = counts.sum(axis=0) / total
-    residuals = (counts - shares * counts.sum(axis=1, keepdims=True)) / total
+    of_problems = counts.sum(axis=1, keepdims=True)
+    expected = shares * of_problems
+    if targets is not None:
+        aims = targets[:, occur]
+        expected = expected + (aims - (of_problems * aims).sum(axis=0) / total) * of_problems
+    residuals = (counts - expected) / total
     variances = problems / (problems - 1) * (residuals**2).sum(axis=0)
     design_effect = (variances / shares).sum() * total / (categories - 1)
     # Responses to one problem are drawn independently of each other, so an effect below 1 is chance.

@@ -34,19 +34,27 @@ def off_support_rate(indices: NDArray[np.int64]) -> float | None:
     return float(np.mean(indices == OFF_SUPPORT)) if indices.size else None
 
 
-def ungraded_rate(correct: Sequence[float | None]) -> float | None:
-    """Share of all responses that no verifier could grade, in [0, 1]; None when there are no responses."""
-    return sum(verdict is None for verdict in correct) / len(correct) if len(correct) else None
-
-
 def pass_at_1(correct: Sequence[float | None]) -> float | None:
     """Probability that one sampled response is correct: the mean over all graded responses, off-support ones included.
 
     Where a verifier gives parts, it is the mean correctness. None when nothing was graded. Ungraded responses are left
-    out, not counted as wrong; report ``ungraded_rate`` too.
+    out, not counted as wrong; report ``records.ungraded_rate`` too.
     """
     graded = [verdict for verdict in correct if verdict is not None]
     return sum(graded) / len(graded) if graded else None
+
+
+def full_marks(correct: Sequence[float | None]) -> float | None:
+    """Share of the graded responses whose correctness is 1: what ``pass_at_1`` is where no verifier gives parts.
+
+    None when nothing was graded.
+    """
+    return pass_at_1([None if of_one is None else float(of_one == 1) for of_one in correct])
+
+
+def partial_rate(correct: Sequence[float | None]) -> float | None:
+    """Share of the graded responses that are correct in part, 0 < correctness < 1; None when nothing was graded."""
+    return pass_at_1([None if of_one is None else float(0 < of_one < 1) for of_one in correct])
 
 
 def jsd_to_target(target: NDArray[np.float64], indices: NDArray[np.int64]) -> float | None:
@@ -143,29 +151,38 @@ def jsd_floor(target: NDArray[np.float64], samples: int, draws: int = FLOOR_DRAW
 PER_PROMPT_FLOOR_DRAWS = 20_000
 """Leaves the scatter that the 95th percentile is taken of a standard error of 1 %."""
 
+LEAST_DRAWS = 100
+"""Simulated prompts for each of many targets, whose errors cancel."""
+
 
 def jsd_per_prompt_floor(
     target: NDArray[np.float64], on_support: Sequence[int], draws: int = PER_PROMPT_FLOOR_DRAWS, seed: int = 0
 ) -> Floor:
-    """What the mean over prompts of a prompt's own JSD is for a policy that answers every prompt exactly on ``target``.
+    """What the mean over prompts of a prompt's own JSD is for a policy that answers every prompt exactly on its target.
 
-    Its mean is the mean over prompts of ``jsd_floor`` at each prompt's own number of responses, and exact. It does not
-    fall with more prompts, only with more responses to each: towards a uniform target over five categories it is 0.182
-    at 4 and 0.0168 at 32. The 95th percentile is that of the gamma distribution with the same mean and variance (in
-    the approximation of Wilson and Hilferty, PNAS 1931), as a single prompt's JSD is nearly a multiple of a chi-square:
+    Its mean is the mean over prompts of ``jsd_floor`` at each prompt's own target and number of responses, and exact.
+    It does not fall with more prompts, only with more responses to each: towards a uniform target over five categories
+    it is 0.182 at 4 and 0.0168 at 32. The 95th percentile is that of the gamma distribution with the same mean and
+    variance (in the approximation of Wilson and Hilferty, PNAS 1931), as a single prompt's JSD is nearly a multiple of
+    a chi-square:
 
         p95 = mean (1 - 1 / (9 k) + 1.645 / sqrt(9 k))^3,   k = mean^2 / variance
 
-    The variance of a prompt's JSD at each number of responses is taken of ``draws`` simulated prompts.
+    The variance of a prompt's JSD at each target and number of responses is taken of simulated prompts: of ``draws``
+    where there is one target, and of as many for all together, but LEAST_DRAWS for each, where there are several. For
+    the mean alone a single draw will do.
 
     Args:
-        target: p*, shape (K,).
+        target: p*, shape (K,), or that of each prompt, shape (P, K).
         on_support: on-support responses to each prompt, each 1 or more.
     """
     generator = np.random.default_rng(seed)
+    targets, which = np.unique(np.atleast_2d(target), axis=0, return_inverse=True)
+    of_prompts = np.broadcast_to(which.reshape(-1), len(on_support)).tolist()
+    draws = max(draws // len(targets), min(draws, LEAST_DRAWS))
     mean = variance = 0.0
-    for n, prompts in sorted(Counter(on_support).items()):
-        expected, drawn = _jsd_on_target(target, n, draws, generator)
+    for (number, n), prompts in sorted(Counter(zip(of_prompts, on_support, strict=True)).items()):
+        expected, drawn = _jsd_on_target(targets[number], n, draws, generator)
         mean += expected * prompts / len(on_support)
         variance += float(drawn.var()) * prompts / len(on_support) ** 2
     if mean == 0.0:  # a target of one category

@@ -20,7 +20,7 @@ def squared_distances(target: Array, counts: Array) -> Array:
     1/2 (``l2_value`` has one). Single values are noisy and may be negative; only their mean says something.
 
     Args:
-        target: p*, shape (K,).
+        target: p*, shape (K,), or that of each prompt, shape (P, K).
         counts: on-support responses of each prompt per category, shape (P, K).
 
     NaN for a prompt with fewer than two on-support responses, which has no pairs.
@@ -35,6 +35,7 @@ def squared_distances(target: Array, counts: Array) -> Array:
 def collapsed_distance(target: Array) -> float:
     """1 - sum_c p*_c^2: the mean distance when every prompt has one category only and the pooled shares are on target.
 
-    A prompt collapsed to c is at 1 - 2 p*_c + sum p*^2; the mean over c drawn from p* is this.
+    A prompt collapsed to c is at 1 - 2 p*_c + sum p*^2; the mean over c drawn from p* is this. ``target`` is of shape
+    (K,), or (P, K) where each prompt has its own: then it is the mean over prompts.
     """
-    return float(1.0 - np.sum(target**2))
+    return float(np.mean(1.0 - np.sum(target**2, axis=-1)))

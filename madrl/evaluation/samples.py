@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.divergence import DIVERGENCES, jensen_shannon_value
+from madrl.errors import MadrlError
 from madrl.evaluation import metrics as measure
 from madrl.evaluation.accuracy import (
     Verdicts,
@@ -29,8 +30,9 @@ from madrl.evaluation.intervals import (
     resampled_sums,
 )
 from madrl.evaluation.per_prompt import collapsed_distance, squared_distances
+from madrl.evaluation.targets import all_same, mean_target, targets_of
 from madrl.frequency import category_counts, category_indices
-from madrl.records import Record, groups
+from madrl.records import Record, by_group, classified, groups, last_turns, ungraded_rate
 
 Array = NDArray[np.float64]
 
@@ -43,7 +45,12 @@ def score_samples(
 ) -> dict[str, Any]:
     """The numbers, as JSON types. What does not exist is None: never 0, NaN or an infinity.
 
+    Each problem is measured against its own target, where its responses carry one (``records.TARGET``), and against
+    ``target`` where they do not. What is pooled is measured against the mean of the problems' targets
+    (``targets.mean_target``).
+
         samples, problems, on_support   how many responses; problems; responses in a declared category
+        targets                how many different targets the problems have
         l2, fkl, rkl, jsd      of the pooled on-support shares (``metrics.divergence_values``)
         infinite               the names of those four that are None because they are infinite
         jsd_interval           95 %, clustered by problem as all intervals here are (``intervals``)
@@ -60,14 +67,20 @@ def score_samples(
                                most that count, the number of ``problems`` that have any, ``floor`` and ``floor_p95`` at
                                each prompt's own number (``metrics.jsd_per_prompt_floor``), and ``off_target``, whether
                                it is above ``floor_p95``
-        single_category_prompts, off_support, ungraded   rates
+        single_category_prompts, off_support   rates
+        ungraded               the share of all responses that lack a verdict or a category by no fault of theirs; those
+                               without a category are counted here and in ``samples`` alone
         off_support_interval
-        pass@1, pass@1_interval
+        pass@1, pass@1_interval   the mean correctness
+        full_marks, full_marks_interval   the share of the graded responses whose correctness is 1
+        partial                the share of the graded responses that are correct in part; where it is 0, full_marks is
+                               pass@1
         accuracy_at_target     the pass@1 of a policy with the same accuracies and the target's mix
                                (``accuracy.accuracy_at_target``), and its ``accuracy_at_target_interval``
         accuracy_at_target_lacks   the wanted categories without a graded response, for which those two are None
-        by_category            per name: ``share``, ``share_interval``, ``count``, ``graded``, ``correct``, the summed
-                               correctness of the graded ones, and ``pass@1`` from MIN_COMPLETIONS of those on
+        by_category            per name: ``target``, of the mean target, ``share``, ``share_interval``, ``count``,
+                               ``graded``, ``correct``, the summed correctness of the graded ones, and ``pass@1`` from
+                               MIN_COMPLETIONS of those on
         off_support_responses  ``count``, ``graded``, ``correct`` and ``pass@1`` of those that are off-support
 
     ``floor_p95`` takes responses for independent, which those to one problem are not. For *these* problems it is, if
@@ -75,70 +88,87 @@ def score_samples(
     that is on the target over all of them, but not in each, is called off target more often than one time in twenty:
     measured at 200 problems of 4 responses, 22 to 31 % where the problems' mixes scatter as Dirichlet(2 p*), and 48 to
     72 % where each problem has one category. With ``floor_p95_effective`` it is 2 to 6 %, and ``jsd_interval`` says the
-    same from the other side.
+    same from the other side. Where problems have targets of their own, the floors of the pool are those of independent
+    responses from the mean target, which scatter more than as many from each problem's.
 
     Args:
         samples: records with ``group``, ``session``, ``turn``, ``category`` (None: off-support) and ``correct`` (None:
             ungraded). A problem is a group; only the last turn of a session counts.
         categories: the declared categories, in the order of ``target``.
-        target: p*, shape (K,).
+        target: p*, shape (K,), of the problems that have none of their own.
         epsilon: smoothing of the target in reverse KL.
+
+    Raises MadrlError when no response has been classified.
     """
-    problems = groups(samples)
+    every = last_turns(samples)
+    problems = by_group(classified(every))
+    if not problems:
+        raise MadrlError(f"nobody could say the category of any of {len(every)} responses: classify them again")
+    targets = targets_of(problems, categories, target)
     pooled = [sample for group in problems for sample in group]
     indices = category_indices([sample["category"] for sample in pooled], categories)
     correct = [sample["correct"] for sample in pooled]
     index_groups = np.split(indices, np.cumsum([len(group) for group in problems])[:-1])
 
     counts = np.array([category_counts(group, len(categories)) for group in index_groups], dtype=np.float64)
-    distances = squared_distances(target, counts)
+    distances = squared_distances(targets, counts)
     paired = np.isfinite(distances)
     on_support = counts.sum(axis=1)
     some = on_support > 0
-    jsds = np.array([jensen_shannon_value(target, c / c.sum()) if c.sum() else 0.0 for c in counts])
+    pairs = zip(targets, counts, strict=True)
+    jsds = np.array([jensen_shannon_value(p, c / c.sum()) if c.sum() else 0.0 for p, c in pairs])
+    mean = mean_target(targets, on_support)
     responses = np.array([len(group) for group in problems], dtype=np.float64)
     k = len(categories)
     by_problem = _verdicts(problems, categories)
+    full = np.array([sum(sample["correct"] == 1 for sample in group) for group in problems], dtype=np.float64)
     sums = np.column_stack(
         [
-            counts, *by_problem,
-            np.where(paired, distances, 0.0), paired, jsds, some, responses - on_support, responses,
+            counts, on_support[:, None] * targets, *by_problem,
+            np.where(paired, distances, 0.0), paired, jsds, some, responses - on_support, responses, full,
         ]
     )  # fmt: skip
     # One problem says nothing of how problems differ: no resamples, and so no interval.
     drawn = resampled_sums(sums) if len(problems) > 1 else np.empty((0, sums.shape[1]))
-    drawn_counts, drawn_right, drawn_graded, others = np.split(drawn, np.cumsum([k, k + 1, k + 1]), axis=1)
-    drawn_distance, drawn_paired, drawn_jsd, drawn_some, drawn_off, drawn_responses = others.T
+    drawn_counts, drawn_targets, drawn_right, drawn_graded, others = np.split(
+        drawn, np.cumsum([k, k, k + 1, k + 1]), axis=1
+    )
+    drawn_distance, drawn_paired, drawn_jsd, drawn_some, drawn_off, drawn_responses, drawn_full = others.T
     right, graded = (of_problems.sum(axis=0) for of_problems in by_problem)
-    lacks = unmeasured(target, graded[:k])
+    lacks = unmeasured(mean, graded[:k])
     return {
-        "samples": len(pooled),
+        "samples": len(every),
         "problems": len(problems),
-        **_fit(target, counts, drawn_counts, epsilon),
+        "targets": len(np.unique(targets, axis=0)),
+        **_fit(targets, mean, counts, drawn_counts, drawn_targets, epsilon),
         "per_prompt": {
             "distance": float(distances[paired].mean()) if paired.any() else None,
             "interval": _listed(ratio_interval(drawn_distance, drawn_paired)),
             "problems": int(paired.sum()),
-            "collapsed": collapsed_distance(target),
+            "collapsed": collapsed_distance(targets),
         },
         "jsd_per_prompt": {
-            **_fit_per_prompt(target, jsds[some], on_support[some]),
+            **_fit_per_prompt(targets[some], jsds[some], on_support[some]),
             "interval": _listed(ratio_interval(drawn_jsd, drawn_some)),
             "n": int(np.median(responses)),
         },
         "single_category_prompts": measure.single_category_rate(index_groups),
         "off_support": measure.off_support_rate(indices),
         "off_support_interval": _listed(ratio_interval(drawn_off, drawn_responses)),
-        "ungraded": measure.ungraded_rate(correct),
+        "ungraded": ungraded_rate(every),
         "pass@1": measure.pass_at_1(correct),
         "pass@1_interval": _listed(ratio_interval(drawn_right.sum(axis=1), drawn_graded.sum(axis=1))),
-        "accuracy_at_target": accuracy_at_target(target, right[:k], graded[:k]),
+        "full_marks": measure.full_marks(correct),
+        "full_marks_interval": _listed(ratio_interval(drawn_full, drawn_graded.sum(axis=1))),
+        "partial": measure.partial_rate(correct),
+        "accuracy_at_target": accuracy_at_target(mean, right[:k], graded[:k]),
         "accuracy_at_target_interval": None
         if lacks.any()
-        else _listed(mixed_ratio_interval(target, drawn_right[:, :k], drawn_graded[:, :k])),
+        else _listed(mixed_ratio_interval(mean, drawn_right[:, :k], drawn_graded[:, :k])),
         "accuracy_at_target_lacks": [name for name, lacking in zip(categories, lacks, strict=True) if lacking],
         "by_category": {
             name: {
+                "target": float(mean[i]),
                 "share": float(counts[:, i].sum() / counts.sum()) if counts.any() else None,
                 "share_interval": _listed(ratio_interval(drawn_counts[:, i], drawn_counts.sum(axis=1))),
                 **_accuracy(counts[:, i].sum(), graded[i], right[i]),
@@ -163,7 +193,7 @@ def score_change(before: Sequence[Record], after: Sequence[Record], categories: 
         before, after: records as in ``score_samples``.
         categories: the declared categories.
     """
-    sides, paired = _side_by_side(groups(before), groups(after))
+    sides, paired = _side_by_side(groups(classified(before)), groups(classified(after)))
     by_problem = [_verdicts(side, categories) for side in sides]
     change = accuracy_change(*(Verdicts(*(of.sum(axis=0) for of in side)) for side in by_problem))
     sums = [np.column_stack(side) for side in by_problem]
@@ -204,35 +234,40 @@ def _verdicts(problems: Sequence[Sequence[Record]], categories: Sequence[str]) -
     )
 
 
-def _fit(target: Array, counts: Array, drawn_counts: Array, epsilon: float) -> dict[str, Any]:
-    """How far the pooled shares are from the target, and what can be told apart from it with as many responses."""
+def _fit(
+    targets: Array, mean: Array, counts: Array, drawn_counts: Array, drawn_targets: Array, epsilon: float
+) -> dict[str, Any]:
+    """How far the pooled shares are from the mean target, and what can be told apart from it with as many responses.
+    ``drawn_targets`` are summed over the responses of each resample, as ``drawn_counts`` are."""
     pooled = counts.sum(axis=0)
     on_support = int(pooled.sum())
     if not on_support:
         missing = ("jsd_interval", "floor", "floor_p95", "off_target", "effective_on_support", "floor_p95_effective")
         return {"on_support": 0, **dict.fromkeys(DIVERGENCES), "infinite": [], **dict.fromkeys(missing)}
-    values = measure.divergence_values(target, pooled / on_support, epsilon)
-    floor = measure.jsd_floor(target, on_support)
-    effective = effective_samples(counts)
+    values = measure.divergence_values(mean, pooled / on_support, epsilon)
+    floor = measure.jsd_floor(mean, on_support)
+    own = not all_same(targets)
+    effective = effective_samples(counts, targets if own else None)
+    of_resamples = drawn_targets / np.maximum(drawn_counts.sum(axis=1, keepdims=True), 1.0) if own else None
     return {
         "on_support": on_support,
         **{name: value if math.isfinite(value) else None for name, value in values.items()},
         "infinite": [name for name, value in values.items() if math.isinf(value)],
-        "jsd_interval": _listed(jsd_interval(target, pooled, drawn_counts)),
+        "jsd_interval": _listed(jsd_interval(mean, pooled, drawn_counts, of_resamples)),
         "floor": floor.mean,
         "floor_p95": floor.p95,
         "off_target": values["jsd"] > floor.p95,
         "effective_on_support": effective,
-        "floor_p95_effective": None if effective is None else measure.jsd_floor(target, max(1, int(effective))).p95,
+        "floor_p95_effective": None if effective is None else measure.jsd_floor(mean, max(1, int(effective))).p95,
     }
 
 
-def _fit_per_prompt(target: Array, jsds: Array, on_support: Array) -> dict[str, Any]:
-    """How far the prompts with an on-support response are from the target, and what each would show on it."""
+def _fit_per_prompt(targets: Array, jsds: Array, on_support: Array) -> dict[str, Any]:
+    """How far the prompts with an on-support response are from their targets, and what they would show on them."""
     if not jsds.size:
         missing = ("mean", "n_on_support", "floor", "floor_p95", "off_target")
         return {"problems": 0, **dict.fromkeys(missing)}
-    floor = measure.jsd_per_prompt_floor(target, [int(n) for n in on_support])
+    floor = measure.jsd_per_prompt_floor(targets, [int(n) for n in on_support])
     mean = float(jsds.mean())
     return {
         "mean": mean,

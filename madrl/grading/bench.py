@@ -1,12 +1,12 @@
 """How right and how fast a classifier or a verifier is, on labelled responses.
 
-    python -m madrl.grading.bench classifier SPEC LABELLED.jsonl
-    python -m madrl.grading.bench verifier SPEC PAIRS.jsonl [--scorer math_verify] [--scorer pkg.module:name]
+    python -m madrl.grading.bench classifier SPEC LABELLED.jsonl [--args JSON] [--categories A,B]
+    python -m madrl.grading.bench verifier SPEC PAIRS.jsonl [--args JSON] [--scorer math_verify] [--scorer SCORER]
 
-SPEC is a built-in name or ``pkg.module:name``. A line of LABELLED holds ``response`` and ``category`` (null where the
-response must be off-support), and may hold ``group`` (what kind of case it is) and ``ground_truth``. A line of PAIRS
-holds ``gold`` (the reference), ``pred`` (the response) and ``expected`` (true or false), and may hold ``group`` or
-``source``.
+SPEC and SCORER are a built-in name or ``pkg.module:name``, JSON the keyword arguments of SPEC. A line of LABELLED holds
+``response`` and ``category`` (null where the response must be off-support), and may hold ``group`` (what kind of case
+it is) and ``ground_truth``. A line of PAIRS holds ``gold`` (the reference), ``pred`` (the response) and ``expected``
+(true or false), and may hold ``group`` or ``source``.
 
 A scorer is measured on the same pairs. It is a function of response and reference, in this order, that returns a
 number, a truth value or a dict with ``acc``; above one half is correct. ``math_verify`` is math-verify alone, and
@@ -18,8 +18,9 @@ import asyncio
 import logging
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -27,8 +28,9 @@ import pandas as pd
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
 from madrl.grading.grader import Grader, GraderSpec
-from madrl.grading.plugins import Plugin, load_plugin
+from madrl.grading.plugins import Plugin, arguments_of, load_plugin
 from madrl.rollout import Rollout, Verdict
+from madrl.targets import check_categories
 
 OFF = "off-support"
 
@@ -127,21 +129,28 @@ def measure(
     return Result(lines.assign(hit=lines.wanted == lines.got), len(rollouts) / elapsed_s)
 
 
-def measure_classifier(spec: Plugin, labelled: Sequence[Labelled]) -> Result:
+def measure_classifier(
+    spec: Plugin,
+    labelled: Sequence[Labelled],
+    arguments: Mapping[str, Any] = MappingProxyType({}),
+    categories: tuple[str, ...] = (),
+) -> Result:
     """A classifier's accuracy, and its speed in processor time: on one core."""
-    grader = Grader(GraderSpec(spec, None, ()))
+    grader = Grader(GraderSpec(spec, None, categories, classifier_args=arguments))
 
     async def grade(rollout: Rollout) -> Found:
         found = await grader.grade(rollout)
-        return Found(found.category or OFF, found.reason)
+        return Found(found.category or (OFF if found.classified else str(Verdict.UNGRADED)), found.reason)
 
     warm_up = [Rollout(f"{row.rollout.response}\n\n", row.rollout.ground_truth) for row in labelled[:WARM_UP]]
     return measure(grade, labelled, warm_up, time.process_time)
 
 
-def measure_verifier(spec: Plugin, labelled: Sequence[Labelled]) -> Result:
+def measure_verifier(
+    spec: Plugin, labelled: Sequence[Labelled], arguments: Mapping[str, Any] = MappingProxyType({})
+) -> Result:
     """A verifier's accuracy, and its speed with all its processes."""
-    grader = Grader(GraderSpec(None, spec, ()))
+    grader = Grader(GraderSpec(None, spec, (), verifier_args=arguments))
 
     async def grade(rollout: Rollout) -> Found:
         found = await grader.grade(rollout)
@@ -186,15 +195,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("kind", choices=["classifier", "verifier"])
     parser.add_argument("spec", metavar="SPEC", help="a built-in name or pkg.module:name")
     parser.add_argument("file", metavar="FILE.jsonl", type=Path, help="labelled responses")
+    parser.add_argument("--args", metavar="JSON", default="{}", help="its keyword arguments")
+    parser.add_argument("--categories", metavar="A,B", help="the declared categories of a classifier (any)")
     parser.add_argument("--scorer", action="append", default=[], metavar="pkg.module:name", help="beside a verifier")
     args = parser.parse_args(argv)
     try:
         labelled = load_labelled(args.file)
+        arguments = arguments_of(args.args)
         if args.kind == "classifier":
-            show(measure_classifier(args.spec, labelled), args.spec)
+            categories = check_categories(args.categories.split(",")) if args.categories else ()
+            show(measure_classifier(args.spec, labelled, arguments, categories), args.spec)
             return 0
         logging.disable(logging.CRITICAL)  # math-verify's
-        show(measure_verifier(args.spec, labelled), args.spec)
+        show(measure_verifier(args.spec, labelled, arguments), args.spec)
         for spec in args.scorer:
             scorer = load_plugin(spec, {"math_verify": math_verify_alone}, "scorer")
             show(measure_scorer(scorer, labelled), spec)

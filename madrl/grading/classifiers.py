@@ -1,35 +1,47 @@
-"""Classifiers: from one response to its category, or to off-support (None) with a reason."""
+"""Classifiers: from a response to its category, or to off-support (None) with a reason."""
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from madrl.errors import MadrlError
 from madrl.grading.choice import classify_choice
-from madrl.grading.languages.language import classify_language
-from madrl.grading.plugins import Plugin, load_plugin, name_of
+from madrl.grading.field import FieldClassifier
+from madrl.grading.judges.llm import LlmClassifier
+from madrl.grading.judges.text_classification import TextClassification
+from madrl.grading.languages.language import LanguageClassifier
+from madrl.grading.length import LengthClassifier
+from madrl.grading.plugins import Plugin, load_plugin, name_of, with_arguments
 from madrl.grading.programs.program import classify_programming_language
-from madrl.rollout import Rollout
+from madrl.grading.regex import RegexClassifier
 
-Classifier = Callable[[Rollout], Any]
-"""A built-in classifier returns a Classification; ``madrl.grading.grader`` checks what others return."""
+Classifier = Callable[..., Any]
+"""A built-in classifier returns a Classification; ``madrl.grading.grader`` checks what others return. It may be async,
+and take one Rollout or a list of them (``madrl.grading.batches``). A class is made with its arguments first."""
 
 CLASSIFIERS: dict[str, Classifier] = {
     "choice": classify_choice,
-    "language": classify_language,
+    "field": FieldClassifier,
+    "language": LanguageClassifier,
+    "length": LengthClassifier,
     "programming_language": classify_programming_language,
+    "regex": RegexClassifier,
+    "llm": LlmClassifier,
+    "text_classification": TextClassification,
 }
 
-EXTRAS = {"language": "language", "programming_language": "programs"}
+EXTRAS = {"language": "language", "programming_language": "programs", "llm": "judges"}
 """Key of CLASSIFIERS -> the extra of the package that it needs."""
 
 
-def load_classifier(spec: Plugin) -> Classifier:
-    """The classifier that ``spec`` names: a key of CLASSIFIERS, ``pkg.module:name``, or a function.
+def load_classifier(
+    spec: Plugin, arguments: Mapping[str, Any] = MappingProxyType({}), categories: Sequence[str] = ()
+) -> Classifier:
+    """The classifier that ``spec`` names, with its arguments: a key of CLASSIFIERS, ``pkg.module:name``, or a function.
 
-    Raises MadrlError when there is none, when it lacks its extra, when it cannot be called, or when it is async.
+    Args:
+        categories: the declared categories, for a classifier that asks for them.
+
+    Raises MadrlError when there is none, when it lacks its extra, when it cannot be called, and as ``with_arguments``.
     """
-    classifier = load_plugin(spec, CLASSIFIERS, "classifier", EXTRAS)
-    if inspect.iscoroutinefunction(classifier):
-        raise MadrlError(f"classifier {name_of(spec)!r} is async: write it as 'def', a classifier waits for nothing")
-    return classifier
+    found = load_plugin(spec, CLASSIFIERS, "classifier", EXTRAS)
+    return with_arguments(found, arguments, "classifier", name_of(spec), categories)

@@ -15,10 +15,11 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 from madrl import __version__
@@ -26,8 +27,8 @@ from madrl.errors import MadrlError
 from madrl.files import appending, whole_lines
 from madrl.grading.grader import Grader, GraderSpec
 from madrl.progress import progress
-from madrl.records import Record, cannot_write, destination_of, line_of, read, source_of
-from madrl.rollout import Grade, Rollout
+from madrl.records import CLASSIFIED, Record, cannot_write, destination_of, line_of, read, source_of
+from madrl.rollout import Grade, Rollout, Verdict
 from madrl.source import digest, plugin_modules
 
 CHUNK = 256
@@ -40,7 +41,7 @@ class Graded(NamedTuple):
     """How the responses of a file were graded."""
 
     counts: Counter[str | None]
-    """Category or verdict -> its responses in the whole file."""
+    """Category or verdict -> its responses in the whole file; ``ungraded`` where the category is."""
     resumed: int
     """Lines that an earlier call had already done."""
 
@@ -53,45 +54,63 @@ class FileGrader(NamedTuple):
     grader: Grader
     gained: Callable[[Grade], dict[str, Any]]
     """From a response's grade to the keys that its line gains."""
-    counted: str
-    """The key that the summary counts."""
+    counted: Callable[[Mapping[str, Any]], str | None]
+    """From a line, with the keys that it gained, to what the summary counts it as."""
     needs: tuple[str, ...]
     """Keys that a line must have."""
 
 
-def classify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Graded:
+def classify_file(
+    in_path: str | Path,
+    out_path: str | Path,
+    spec: str,
+    arguments: Mapping[str, Any] = MappingProxyType({}),
+    categories: tuple[str, ...] = (),
+) -> Graded:
     """Write the lines of ``in_path`` to ``out_path``, each with its ``category`` (null when off-support) and
-    ``category_reason``, and ``unusual``, how it came about where that is no ordinary way. ``-`` is standard input, and
-    standard output.
+    ``category_reason``, whether it was ``classified`` at all, and ``unusual``, how it came about where that is no
+    ordinary way. ``-`` is standard input, and standard output.
 
     A line is one response, an object with at least ``response``; a classifier that looks at more finds it in
     ``ground_truth``, ``extra_info`` and ``data_source``. Other keys are kept, blank lines dropped.
 
     Args:
         spec: a key of CLASSIFIERS, or ``pkg.module:name``.
+        arguments: the classifier's keyword arguments.
+        categories: the declared categories, outside which it may name none; empty where nobody has declared any.
 
-    Raises MadrlError for a classifier that does not exist or that raises, for the first bad line, before anything is
-    written, and for an ``out_path`` that cannot be written; OSError for an ``in_path`` that cannot be read.
+    A classifier that raises leaves that line unclassified, as in training. One that raises on more than MAX_UNGRADED of
+    a full chunk, or of a file that is smaller, is broken, or what it needs is down: MadrlError, and the chunk is not
+    kept. MadrlError also for a classifier that does not exist, is not ready, or returns what it must not, for the first
+    bad line, before anything is written, and for an ``out_path`` that cannot be written; OSError for an ``in_path``
+    that cannot be read.
     """
 
     def gained(grade: Grade) -> dict[str, Any]:
-        return {"category": grade.category, "category_reason": grade.reason, "unusual": grade.unusual or None}
+        return {
+            "category": grade.category,
+            CLASSIFIED: grade.classified,
+            "category_reason": grade.reason,
+            "unusual": grade.unusual or None,
+        }
 
-    grader = Grader(GraderSpec(spec, None, ()))
-    command = FileGrader(f"classify {spec}", grader, gained, "category", ("response",))
+    def counted(line: Mapping[str, Any]) -> str | None:
+        return line["category"] if line[CLASSIFIED] else str(Verdict.UNGRADED)
+
+    grader = Grader(GraderSpec(spec, None, categories, classifier_args=arguments))
+    command = FileGrader(f"classify {spec}", grader, gained, counted, ("response",))
     return _grade_file(in_path, out_path, command)
 
 
-def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Graded:
+def verify_file(
+    in_path: str | Path, out_path: str | Path, spec: str, arguments: Mapping[str, Any] = MappingProxyType({})
+) -> Graded:
     """Write the lines of ``in_path`` to ``out_path``, each with its ``correct`` (a number in [0, 1], or null for
     ungraded), the same in a word as ``verdict``, the ``answer`` that was taken from it, the ``reason``, and what else
     the verifier found as ``verifier_extra``.
 
     A line has at least ``response`` and ``ground_truth``; a ground truth that is not a string is taken as its JSON
-    text. The rest is as in ``classify_file``. A verifier that raises leaves that line ungraded, as in training. One
-    that raises on more than MAX_UNGRADED of a full chunk, or of a file that is smaller, is broken, or what it needs is
-    down: MadrlError, and the chunk is not kept. MadrlError also for one that returns what it must not, and when the
-    service that it waits for is not there.
+    text. The rest, errors included, is as in ``classify_file``.
     """
 
     def gained(grade: Grade) -> dict[str, Any]:
@@ -104,13 +123,13 @@ def verify_file(in_path: str | Path, out_path: str | Path, spec: str) -> Graded:
             "verifier_extra": grade.extra or None,
         }
 
-    grader = Grader(GraderSpec(None, spec, ()))
-    grader.check_ready()
-    command = FileGrader(f"verify {spec}", grader, gained, "verdict", ("response", "ground_truth"))
+    grader = Grader(GraderSpec(None, spec, (), verifier_args=arguments))
+    command = FileGrader(f"verify {spec}", grader, gained, lambda line: line["verdict"], ("response", "ground_truth"))
     return _grade_file(in_path, out_path, command)
 
 
 def _grade_file(in_path: str | Path, out_path: str | Path, grader: FileGrader) -> Graded:
+    grader.grader.check_ready()
     source, destination = source_of(in_path), destination_of(out_path)
     total = sum(1 for _ in read(source, grader.needs, ("extra_info",)))
     counts: Counter[str | None] = Counter()
@@ -126,7 +145,7 @@ def _grade_file(in_path: str | Path, out_path: str | Path, grader: FileGrader) -
                 gained = list(map(grader.gained, grades))
                 unfinished.writelines(line_of(record | more) for record, more in zip(chunk, gained, strict=True))
                 unfinished.flush()
-                counts.update(more[grader.counted] for more in gained)
+                counts.update(map(grader.counted, gained))
                 advance(len(chunk))
 
     if destination is None:
@@ -136,7 +155,7 @@ def _grade_file(in_path: str | Path, out_path: str | Path, grader: FileGrader) -
             shutil.copyfileobj(whole, sys.stdout.buffer)
         return Graded(counts, 0)
     with _partial(destination, content, grader) as (partial, unfinished):
-        counts.update(json.loads(line)[grader.counted] for line in whole_lines(unfinished))
+        counts.update(grader.counted(json.loads(line)) for line in whole_lines(unfinished))
         resumed = counts.total()
         try:
             asyncio.run(grade_into(unfinished))
@@ -155,7 +174,8 @@ def _partial(destination: Path, content: str, grader: FileGrader) -> Iterator[tu
     """The hidden file of this call, for it alone, open to be appended to; it stays if it holds a line. Those of other
     calls for the same destination are removed. Raises MadrlError when another process is writing the destination."""
     busy = f"{destination}: another madrl is writing it"
-    call = hashlib.sha256(f"{content} {grader.name} {__version__}".encode()).hexdigest()[:KEY_DIGITS]
+    identity = json.dumps({**grader.grader.identity(), "own_code": None}, sort_keys=True)
+    call = hashlib.sha256(f"{content} {grader.name} {identity} {__version__}".encode()).hexdigest()[:KEY_DIGITS]
     code = digest(plugin_modules("madrl.grading.grader")) + (grader.grader.own_code() or "")
     code = hashlib.sha256(code.encode()).hexdigest()[:KEY_DIGITS]
     partial = destination.with_name(f".{destination.name}.{call}-{code}.partial")

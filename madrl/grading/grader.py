@@ -1,12 +1,12 @@
 """The Grader: one response before a classifier and a verifier, the same step in training, sampling and on files.
 
-Either function may be the user's own, so what it returns is checked here, in the one place that everybody calls. A
-mistake of a function is a PluginError, which fails the one response. An exception of a function is logged with its
-traceback once for each distinct error, and after that only counted.
+Either may be the user's own, so what it returns is checked here, in the one place that everybody calls. A mistake of
+one is a PluginError, which fails the one response. An exception of one leaves the response ungraded: without a
+correctness, or without a category, which is not off-support. It is logged with its traceback once for each distinct
+error, and after that only counted.
 """
 
 import asyncio
-import inspect
 import json
 import logging
 import traceback
@@ -21,10 +21,12 @@ import numpy as np
 from madrl.errors import MadrlError
 from madrl.files import sha256_of
 from madrl.frequency import category_indices
-from madrl.grading.classifiers import load_classifier
+from madrl.grading.batches import per_response
+from madrl.grading.classifiers import Classifier, load_classifier
 from madrl.grading.compute_score import ComputeScore
-from madrl.grading.plugins import Plugin, name_of, own_module
-from madrl.grading.verifiers import COMPUTE_SCORE, check_ready, load_verifier
+from madrl.grading.plugins import Plugin, PluginError, name_of, own_module
+from madrl.grading.verifiers import COMPUTE_SCORE, Verifier, check_ready, load_verifier
+from madrl.prompt_targets import row_categories
 from madrl.rollout import Classification, Grade, Rollout, Verdict, Verification, is_correctness
 from madrl.source import digest, plugin_modules
 
@@ -50,10 +52,6 @@ _raised: Counter[tuple[str, str, str, int | None]] = Counter()
 """How often each distinct error was raised in this process: plug-in, type, file, line."""
 
 
-class PluginError(MadrlError):
-    """A mistake of a classifier or a verifier, which no response can be blamed for: its name, the value, the remedy."""
-
-
 class GraderSpec(NamedTuple):
     """Which functions grade, and into which categories."""
 
@@ -65,6 +63,10 @@ class GraderSpec(NamedTuple):
     """The categories that the classifier may name; empty where nobody has declared any."""
     custom_reward_function: Mapping[str, Any] | None = None
     """veRL's node of that name, of a run whose verifier is COMPUTE_SCORE."""
+    classifier_args: Mapping[str, Any] = {}
+    """The classifier's keyword arguments, in JSON types."""
+    verifier_args: Mapping[str, Any] = {}
+    """The verifier's."""
 
 
 class Grader:
@@ -73,7 +75,7 @@ class Grader:
     Args:
         compute_score: veRL's ``reward.custom_reward_function``, loaded, for the verifier COMPUTE_SCORE.
 
-    Raises MadrlError for a classifier or a verifier that cannot be loaded.
+    Raises MadrlError for a classifier or a verifier that cannot be loaded, and for arguments that it does not take.
     """
 
     def __init__(self, spec: GraderSpec, compute_score: ComputeScore | None = None) -> None:
@@ -81,26 +83,40 @@ class Grader:
         self.in_progress = 0
         """Responses that have come and have no grade yet."""
         self._raised: Counter[str] = Counter()
-        self._classifier = None if spec.classifier is None else load_classifier(spec.classifier)
-        self._verifier = None if spec.verifier is None else load_verifier(spec.verifier, compute_score)
+        self._classifier: Classifier | None = None
+        self._verifier: Verifier | None = None
+        if spec.classifier is not None:
+            self._classifier = load_classifier(spec.classifier, spec.classifier_args, spec.categories)
+            self._category_of = per_response(self._classifier, f"classifier {self._name('classifier')}")
+        if spec.verifier is not None:
+            self._verifier = load_verifier(spec.verifier, compute_score, spec.verifier_args, spec.categories)
+            self._correctness_of = per_response(self._verifier, f"verifier {self._name('verifier')}")
 
     async def grade(self, rollout: Rollout) -> Grade:
         """The category and the correctness of one response.
 
-        Ungraded when the verifier raises, since that is nothing the response can be blamed for. Raises PluginError when
-        the classifier raises or names a category that is not declared (a category must not be made up), or when either
-        function returns what it must not.
+        Its correctness is ungraded when the verifier raises, its category when the classifier does, since that is
+        nothing the response can be blamed for. Raises PluginError when the classifier names a category that is not
+        declared (a category must not be made up), or when either returns what it must not.
         """
         self.in_progress += 1
         queued = self.in_progress
         try:
-            classification = self._classify(rollout)
-            found = await self._verify(rollout)
+            both = self._classify(rollout), self._verify(rollout)
+            classification, found = await asyncio.gather(*both, return_exceptions=True)
         finally:
             self.in_progress -= 1
+        if isinstance(classification, BaseException):
+            raise classification
+        if isinstance(found, BaseException):
+            raise found
         unusual = ", ".join(filter(None, (found.unusual, classification.unusual)))
-        reason = found.reason or classification.reason
-        return Grade(classification.category, found.correctness, found.answer, reason, found.extra, queued, unusual)
+        reason = (found.reason if classification.classified else "") or classification.reason
+        grade = Grade(
+            classification.category, found.correctness, found.answer, reason, found.extra, queued, unusual,
+            classification.classified,
+        )  # fmt: skip
+        return self._of_the_prompt(grade, rollout)
 
     async def grade_all(
         self, rollouts: Iterable[Rollout], enough: bool = True, raised_alone: bool = False
@@ -108,33 +124,43 @@ class Grader:
         """The grades of a batch, in its order.
 
         Args:
-            enough: whether these are enough to tell a verifier that is broken from one that fails on a few.
-            raised_alone: whether a response counts as ungraded only when its verifier raised: in a user's file a
+            enough: whether these are enough to tell a plug-in that is broken from one that fails on a few.
+            raised_alone: whether a verdict counts as ungraded only when the verifier raised: in a user's file a
                 reference that nobody can read is a finding, and no outage.
 
         Raises MadrlError as ``grade`` does, and when more than MAX_UNGRADED of the responses are ungraded.
         """
         before = self._raised.copy()
         grades = list(await asyncio.gather(*map(self.grade, rollouts)))
-        ungraded = Counter(grade.reason for grade in grades if grade.correctness is None)
-        ungraded = self._raised - before if raised_alone else ungraded
-        if self._verifier and enough and ungraded.total() > MAX_UNGRADED * len(grades):
-            raise MadrlError(
-                f"verifier {self._name('verifier')} could not grade {ungraded.total()} of {len(grades)} responses "
-                f"({ungraded.most_common(1)[0][0]}): mend that and start the same call again"
-            )
+        verdicts = Counter(grade.reason for grade in grades if grade.correctness is None)
+        ungraded = {
+            "classifier": Counter(grade.reason for grade in grades if not grade.classified),
+            "verifier": self._raised - before if raised_alone else verdicts if self._verifier else Counter(),
+        }
+        for kind, reasons in ungraded.items():
+            if enough and reasons.total() > MAX_UNGRADED * len(grades):
+                raise MadrlError(
+                    f"{kind} {self._name(kind)} could not grade {reasons.total()} of {len(grades)} responses "
+                    f"({reasons.most_common(1)[0][0]}): mend that and start the same call again"
+                )
         return grades
 
     def check_ready(self) -> None:
-        """Raises MadrlError, with the remedy, when the verifier's service is not there or lacks a language."""
+        """Raises MadrlError, with the remedy, when what a plug-in needs is not there: a service, or a language of it.
+        A plug-in of the user's own is asked by its method ``check_ready``, if it has one."""
         if self.spec.verifier is not None:
             check_ready(self.spec.verifier, self.spec.categories)
+        for plugin in (self._classifier, self._verifier):
+            if callable(own_check := getattr(plugin, "check_ready", None)):
+                own_check()
 
     def identity(self) -> dict[str, Any]:
         """What tells this grader from another, in JSON types: its spec and the version of the user's own code."""
         return self.spec._asdict() | {
             "classifier": self._name("classifier"),
             "verifier": self._name("verifier"),
+            "classifier_args": dict(self.spec.classifier_args),
+            "verifier_args": dict(self.spec.verifier_args),
             "own_code": self.own_code(),
         }
 
@@ -152,16 +178,22 @@ class Grader:
         plugin = getattr(self.spec, kind)
         return None if plugin is None else name_of(plugin)
 
-    def _classify(self, rollout: Rollout) -> Classification:
+    def _lost(self, kind: str, error: BaseException) -> str:
+        """Log what a plug-in raised; the reason of the response that it leaves ungraded."""
+        name, what = self._name(kind), f"raised {type(error).__name__}: {error}"
+        _log_once(f"{kind} {name} {what}", name, error)
+        return f"{kind} {what}"
+
+    async def _classify(self, rollout: Rollout) -> Classification:
         if self._classifier is None:
             return Classification(None)
         name = self._name("classifier")
         try:
-            found: object = self._classifier(rollout)
+            found: object = await self._category_of(rollout)
+        except PluginError:
+            raise
         except (Exception, SystemExit) as error:  # the second would end the loop that others wait for
-            message = f"classifier {name} raised {type(error).__name__}: {error}"
-            _log_once(message, name, error)
-            raise PluginError(message) from error
+            return Classification(None, self._lost("classifier", error), classified=False)
         if found is None or isinstance(found, str):
             found = Classification(found)
         if not (
@@ -169,6 +201,7 @@ class Grader:
             and isinstance(found.category, str | None)
             and isinstance(found.reason, str)
             and isinstance(found.unusual, str)
+            and (found.classified is True or (found.classified is False and found.category is None))
         ):
             raise _bad_return("classifier", name, found, CLASSIFIER_RETURNS)
         if self.spec.categories:
@@ -178,17 +211,26 @@ class Grader:
                 raise PluginError(f"classifier {name}: {error}") from None
         return found
 
+    def _of_the_prompt(self, grade: Grade, rollout: Rollout) -> Grade:
+        """The grade, off-support where its category is declared and not one of the prompt's own (``row_target``)."""
+        declared = self.spec.categories
+        if not declared or grade.category is None or grade.category in row_categories(rollout.extra_info, declared):
+            return grade
+        why = f"category {grade.category!r} is none of this prompt's"
+        return grade._replace(category=None, reason=f"{why}; {grade.reason}" if grade.reason else why)
+
     async def _verify(self, rollout: Rollout) -> Verification:
         if self._verifier is None:
             return Verification(None)
         name = self._name("verifier")
         try:
-            found: object = await self._verifier(rollout)
+            found: object = await self._correctness_of(rollout)
+        except PluginError:
+            raise
         except (Exception, SystemExit) as error:
-            what = f"raised {type(error).__name__}: {error}"
-            self._raised[f"verifier {what}"] += 1
-            _log_once(f"verifier {name} {what}", name, error)
-            return Verification(None, reason=f"verifier {what}")
+            reason = self._lost("verifier", error)
+            self._raised[reason] += 1
+            return Verification(None, reason=reason)
         verification = _verification(found)
         if verification is None:
             remedy = COMPUTE_SCORE_RETURNS if name == COMPUTE_SCORE else VERIFIER_RETURNS
@@ -224,9 +266,6 @@ def _plain(value: Any) -> Any:
 
 
 def _bad_return(kind: str, name: str | None, found: Any, remedy: str) -> PluginError:
-    if inspect.iscoroutine(found):
-        found.close()
-        remedy = f"write it as 'def', not 'async def', and {remedy}"
     shown = repr(found)
     shown = shown if len(shown) <= SHOWN_CHARACTERS else f"{shown[:SHOWN_CHARACTERS]}…"
     article = "an" if type(found).__name__[0].lower() in "aeiou" else "a"

@@ -1,8 +1,15 @@
-"""Finding the function that a user names: a key of a literal dict, ``pkg.module:name``, or the function itself."""
+"""Finding the function or the class that a user names, and giving it its arguments.
+
+It is named by a key of a literal dict, as ``pkg.module:name``, or is the function itself. Its first parameter is what
+it looks at, a Rollout or a list of them. All others are arguments, which are given by name.
+"""
 
 import functools
 import importlib
-from collections.abc import Callable, Mapping
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
@@ -13,6 +20,15 @@ Plugin = str | Callable[..., Any]
 """How a user names a classifier or a verifier."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+CATEGORIES = "categories"
+"""The parameter that gets the declared categories where the arguments leave it out."""
+
+_OF_ROLLOUTS = re.compile(r"""([\w.]+\.)?([Ll]ist|Sequence)\[['"]?([\w.]+\.)?Rollout['"]?\]""")
+
+
+class PluginError(MadrlError):
+    """A mistake of a classifier or a verifier, which no response can be blamed for: its name, the value, the remedy."""
 
 
 def load_plugin(
@@ -30,6 +46,80 @@ def load_plugin(
     if not callable(plugin):
         raise MadrlError(f"{kind} {spec!r} is a {type(plugin).__name__}: name a function")
     return plugin
+
+
+def arguments_of(text: str) -> dict[str, Any]:
+    """The keyword arguments that a command was given as JSON. Raises MadrlError for anything but an object."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise MadrlError(f'arguments {text!r} are not JSON ({error}): write them as {{"name": 1}}') from error
+    if not isinstance(found, dict):
+        raise MadrlError(f'arguments {text!r} are no JSON object: write them as {{"name": 1}}')
+    return found
+
+
+def with_arguments(
+    plugin: Callable[..., Any], arguments: Mapping[str, Any], kind: str, name: str, categories: Sequence[str] = ()
+) -> Callable[..., Any]:
+    """What is called with responses: a function ``plugin`` with its arguments bound, or an instance of a class that is
+    made with them.
+
+    Args:
+        kind: what the plug-in is, such as ``classifier``; its arguments are then in ``classifier_args``.
+        name: how the user calls it.
+        categories: the declared categories, for a parameter of that name; none where nobody has declared any.
+
+    Raises MadrlError for an argument that the plug-in does not take or that it lacks, for whatever the class's
+    constructor raises, and for a class whose instances cannot be called.
+    """
+    what = f"{kind} {name}"
+    if not isinstance(arguments, Mapping) or not all(isinstance(key, str) for key in arguments):
+        raise MadrlError(f"{kind}_args={arguments!r} is no mapping of arguments: write {{name: value}}")
+    try:
+        parameters = list(inspect.signature(plugin).parameters.values())
+    except (TypeError, ValueError):  # a function written in C may not have one
+        parameters = []
+    if not inspect.isclass(plugin):
+        parameters = parameters[1:]
+    known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    given = dict(arguments)
+    if CATEGORIES in known and categories:
+        given.setdefault(CATEGORIES, tuple(categories))
+    unknown = [argument for argument in given if argument not in known]
+    if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        takes = f"it takes {', '.join(known)}" if known else "it takes none"
+        raise MadrlError(f"{what} has no argument {unknown[0]!r}: {takes} ({kind}_args)")
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if missing := [argument for argument in needed if argument not in given]:
+        remedy = "declare them (--categories)" if missing[0] == CATEGORIES else f"set {kind}_args={{{missing[0]}: ...}}"
+        raise MadrlError(f"{what} needs the argument {missing[0]!r}: {remedy}")
+    if not inspect.isclass(plugin):
+        return functools.partial(plugin, **given) if given else plugin
+    try:
+        instance = plugin(**given)
+    except MadrlError as error:
+        raise MadrlError(f"{what}: {error}") from error
+    except Exception as error:  # whatever the user's class does when it is made
+        raise MadrlError(f"{what} cannot be made with {kind}_args: {type(error).__name__}: {error}") from error
+    if not callable(instance):
+        raise MadrlError(f"{what} is a class whose instances cannot be called: define __call__(self, rollout)")
+    return cast(Callable[..., Any], instance)
+
+
+def takes_several(plugin: Callable[..., Any]) -> bool:
+    """Whether the plug-in's first parameter is annotated ``list[Rollout]`` or ``Sequence[Rollout]``: then it is called
+    with several responses at once, and returns a list of as many results."""
+    try:
+        parameters = inspect.signature(plugin, eval_str=True).parameters
+    except Exception:  # an annotation that stands for the type checker only
+        try:
+            parameters = inspect.signature(plugin).parameters
+        except (TypeError, ValueError):
+            return False
+    first = next(iter(parameters.values()), None)
+    annotation = None if first is None else first.annotation
+    return bool(_OF_ROLLOUTS.fullmatch(annotation if isinstance(annotation, str) else repr(annotation)))
 
 
 def _named(spec: str, builtin: Mapping[str, Function], kind: str) -> Any:

@@ -92,7 +92,7 @@ def _loop() -> LoopThread:
 
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(THREADS, thread_name_prefix="verifier")
+    return ThreadPoolExecutor(THREADS, thread_name_prefix="plug-in")
 
 
 def _forget_threads() -> None:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from madrl.files import locked, replacing, sha256_of, write_json
 from madrl.miniature.model import build_model, build_tokenizer, save
-from madrl.miniature.tasks import Miniature, miniature_of
+from madrl.miniature.tasks import Miniature, miniature_of, turns_of
 from madrl.schema import check_parquet
 from madrl.tasks import Task
 
@@ -61,9 +61,10 @@ def _train(miniature: Miniature, train_file: Path, work: Path, seed: int) -> Pat
     initial, sft_file = work / "initial", work / "sft.parquet"
     if not sft_file.exists():
         examples = miniature.draw(pq.read_table(train_file).to_pylist(), seed)
-        tokenizer = build_tokenizer([f"user\n{p}\nassistant\n{r}" for p, r in examples], miniature.vocab_size)
+        messages = [[*turns_of(p), {"role": "assistant", "content": r}] for p, r in examples]
+        texts = ("\n".join(f"{turn['role']}\n{turn['content']}" for turn in turns) for turns in messages)
+        tokenizer = build_tokenizer(texts, miniature.vocab_size)
         save(tokenizer, build_model(tokenizer, miniature.hidden_size, miniature.layers, seed), initial)
-        messages = [[{"role": "user", "content": p}, {"role": "assistant", "content": r}] for p, r in examples]
         with replacing(sft_file) as unfinished:
             pd.DataFrame({"messages": messages}).to_parquet(unfinished)
     return finetune(

@@ -12,17 +12,20 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from madrl.errors import MadrlError
 from madrl.files import sha256_of
 from madrl.miniature import arithmetic, programs
-from madrl.prompts import CHOICE_QUESTIONS, choice_prompt, load_naming
+from madrl.prompts import CHOICE_QUESTIONS, asking_for, choice_prompt, load_naming
 from madrl.records import read
 from madrl.tasks import LANGUAGES, PROGRAMMING_LANGUAGES, TASKS, Task
 
-Example = tuple[str, str]
-"""A prompt and its response."""
+if TYPE_CHECKING:
+    from madrl.schema import Message
+
+Example = tuple["str | list[Message]", str]
+"""A prompt, which is text or the turns before the response, and its response."""
 
 Rows = Sequence[Mapping[str, Any]]
 """The training split, in veRL's columns."""
@@ -71,12 +74,20 @@ class Miniature:
             if named is not None and rng.random() < self.obeyed:
                 category = named
             prompt, response = self.example(rows, category, rng)
-            examples.append((prompt if named is None else naming(prompt, self.categories[named], ""), response))
+            if named is not None:
+                asked = asking_for(self.categories[named], turns_of(prompt), "", naming)
+                prompt = asked[-1]["content"] if isinstance(prompt, str) else asked
+            examples.append((prompt, response))
         return examples
 
     def facts(self) -> dict[str, Any]:
         """What decides the finished model, beside the data and the seed."""
         return {name: value for name, value in asdict(self).items() if name != "example"}
+
+
+def turns_of(prompt: "str | list[Message]") -> "list[Message]":
+    """The prompt as turns: a text is the user's only one."""
+    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
 
 
 def skew_of(text: str) -> tuple[float, ...]:

@@ -160,7 +160,7 @@ def _draw_dots(axes: Any, series: Series, x: Sequence[float], width: float) -> N
     style = {"color": series.color, "markersize": 6, "markeredgecolor": "white", "alpha": alpha, "clip_on": False}
     above = 2.5 if series.weak else 3
     axes.plot(x, _numbers(series.y), MARKERS[series.symbol], label=series.name, zorder=above, **style)
-    for at, value, name in zip(x, series.y, series.labels, strict=True):
+    for at, value, name in zip(x, series.y, series.labels or [""] * len(x), strict=True):
         axes.annotate(name, (at, value), xytext=(5, 4), textcoords="offset points", fontsize=7, color="0.25")
 
 

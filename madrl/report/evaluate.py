@@ -36,7 +36,7 @@ class Report(NamedTuple):
     def tables(self) -> list[Table]:
         """The first and the last evaluation of each split; all are in metrics.json."""
         found = self.evaluation
-        return evaluation_tables(first_and_last(found["evaluations"]), found["target"], found["epsilon"])
+        return evaluation_tables(first_and_last(found["evaluations"]), found["epsilon"])
 
 
 def report_run(root: str, output: Path | None = None) -> Report:

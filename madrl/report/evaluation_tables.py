@@ -15,14 +15,14 @@ from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.report.table import NOTHING, Section, Shown, Table, formatted, interval_text, measured
 
 
-def evaluation_tables(found: Sequence[Evaluation], target: Mapping[str, float], epsilon: float) -> list[Table]:
+def evaluation_tables(found: Sequence[Evaluation], epsilon: float) -> list[Table]:
     """The five tables of these evaluations. ``epsilon`` is the smoothing of reverse KL's target."""
     return [
         fit_table(found),
         per_prompt_table(found),
         divergence_table(found, epsilon),
         accuracy_table(found),
-        category_table(found, target),
+        category_table(found),
     ]
 
 
@@ -32,6 +32,8 @@ def fit_table(found: Sequence[Evaluation]) -> Table:
         "Intervals: 95 %, problems resampled. n: on-support responses, pooled. Floor: the JSD of a policy on the "
         "target at n, mean and 95th percentile; a JSD above both is off target."
     )
+    if any(one["targets"] > 1 for one in found):
+        note += " The target: the mean of the prompts' own."
     if any(map(_only_these_problems, found)):
         note += " (*) Responses to one problem are alike: for problems like these, within the floor."
     rows = [
@@ -58,6 +60,8 @@ def per_prompt_table(found: Sequence[Evaluation]) -> Table:
         f"n; {found[0]['per_prompt']['collapsed']:.3f} when each prompt has one category and the pool is on target. "
         "One category: prompts with all that is on-support in one."
     )
+    if any(one["targets"] > 1 for one in found):
+        note += " Each prompt is compared with its own target."
     rows = []
     for one in found:
         jsd, distance = one["jsd_per_prompt"], one["per_prompt"]
@@ -99,6 +103,8 @@ AT_TARGET = (
     "as it is; it does not exist where a wanted category has no graded response."
 )
 
+PARTIAL = "Some responses are correct in part: pass@1 is the mean correctness, full marks the share with correctness 1."
+
 CHANGE = (
     "is the sum of what comes from the mix (off-support is a category of its own) and of what comes from accuracy "
     "within the categories; where a category is nearly gone before or after, the two parts are uncertain."
@@ -108,11 +114,15 @@ CHANGE = (
 def accuracy_table(found: Sequence[Evaluation]) -> Table:
     """pass@1, what it would be at the target mix, and why it changed since the first evaluation of the split."""
     note = f"Intervals: 95 %, problems resampled. {AT_TARGET}"
-    columns = ["", "pass@1", "at the\ntarget mix"]
+    partial = any(one["partial"] for one in found)
+    columns = ["", "pass@1", *["full\nmarks"] * partial, "at the\ntarget mix"]
+    if partial:
+        note += f" {PARTIAL}"
     rows = [
         [
             Shown(label(one)),
             measured(one["pass@1"], ".3f", one["pass@1_interval"]),
+            *[measured(one["full_marks"], ".3f", one["full_marks_interval"])] * partial,
             at_target_cell(
                 one["accuracy_at_target"], one["accuracy_at_target_interval"], one["accuracy_at_target_lacks"]
             ),
@@ -140,24 +150,25 @@ def at_target_cell(value: float | None, interval: Sequence[float | None] | None,
     return Shown(NOTHING, f"no graded {', '.join(lacks)}") if lacks else measured(value, ".3f", interval)
 
 
-def category_table(found: Sequence[Evaluation], target: Mapping[str, float]) -> Table:
+def category_table(found: Sequence[Evaluation]) -> Table:
     """Share and accuracy of each category with the counts behind them."""
     note = (
         f"pass@1 within a category, from {MIN_COMPLETIONS} graded responses on; each run chooses which problems it "
         "answers in which category."
     )
+    if any(one["targets"] > 1 for one in found):
+        note += " Target: the mean of the prompts' own."
     sections = []
     for one in found:
         rows = []
         # The label's lines stand once, beside the first categories.
         lines = chain(label(one).splitlines(), repeat(""))
-        for where, (name, wanted) in zip(lines, target.items(), strict=False):
-            of_category = one["by_category"][name]
+        for where, (name, of_category) in zip(lines, one["by_category"].items(), strict=False):
             rows.append(
                 [
                     Shown(where),
                     Shown(name),
-                    measured(wanted, ".3f"),
+                    measured(of_category["target"], ".3f"),
                     measured(of_category["share"], ".3f"),
                     Shown(interval_text(of_category["share_interval"], ".3f") or NOTHING),
                     Shown(str(of_category["count"])),

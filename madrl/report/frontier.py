@@ -85,7 +85,7 @@ def _panels(study: Study, dataset: str, target: str) -> list[Panel]:
     if not dots:
         return []
     on_support = int(np.median([dot.final["on_support"] for dot in dots]))
-    floor = pooled_floor(study.settings(dataset, target).target, on_support)
+    floor = pooled_floor(study.target(dataset, target), on_support)
     missing = len(runs) - len(dots)
     return [
         Panel(

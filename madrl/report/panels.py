@@ -45,7 +45,7 @@ class Series:
     symbol: Symbol = "circle"
     """The form of dots."""
     labels: Sequence[str] = ()
-    """What stands beside each dot in a file."""
+    """What stands beside each dot in a file; nothing where there are none."""
 
 
 class Level(NamedTuple):

@@ -136,6 +136,10 @@ class TableRow:
     off_support: Number
     ungraded: Number
     pass_at_1: Number
+    full_marks: Number
+    """Share of the graded responses whose correctness is 1."""
+    is_partial: bool
+    """Whether some response is correct in part, so that ``pass_at_1`` is not ``full_marks``."""
     accuracy_at_target: Number
     """Accuracy at the target mix (``accuracy.accuracy_at_target``)."""
     accuracy_at_target_lacks: tuple[str, ...]
@@ -195,6 +199,11 @@ class Study(NamedTuple):
     def settings(self, dataset: str, target: str) -> Settings:
         """The settings that the runs of a dataset and target share."""
         return next(run.settings for run in self.of(dataset) if run.key.target == target)
+
+    def target(self, dataset: str, target: str) -> Array:
+        """p* of the pool that these runs are evaluated on, shape (K,)."""
+        finals = [run.final for run in self.of(dataset) if run.key.target == target and run.final]
+        return mean_target_in(finals[0]) if finals else self.settings(dataset, target).target
 
     def weights(self, dataset: str, form: str = "add") -> list[str]:
         """The additive weights that the main table pools, from the most correctness to the least; or ``gated``."""
@@ -353,7 +362,7 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
     return {
         "jsd": over(finals, "jsd", "jsd_interval"),
         "samples": range_of(final["samples"] for final in finals),
-        "floor": pooled_floor(settings.target, int(np.median(on_support))) if settings and on_support else None,
+        "floor": pooled_floor(mean_target_in(finals[0]), int(np.median(on_support))) if on_support else None,
         "prompt_jsd": over(of_prompts, "mean", "interval"),
         "prompt_n": range_of(of["n"] for of in of_prompts),
         "prompt_floor": _mean_floor(of_prompts),
@@ -365,6 +374,8 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
         "off_support": over(finals, "off_support"),
         "ungraded": over(finals, "ungraded"),
         "pass_at_1": over(finals, "pass@1", "pass@1_interval"),
+        "full_marks": over(finals, "full_marks", "full_marks_interval"),
+        "is_partial": any(final["partial"] for final in finals),
         "accuracy_at_target": over(finals, "accuracy_at_target", "accuracy_at_target_interval"),
         "accuracy_at_target_lacks": tuple(
             name for name in names if any(name in final["accuracy_at_target_lacks"] for final in finals)
@@ -375,6 +386,11 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
             for name, found in by_category.items()
         },
     }
+
+
+def mean_target_in(evaluation: Evaluation) -> Array:
+    """p* of the pool of an evaluation, shape (K,): the mean of its prompts' own, or the run's."""
+    return np.array([of["target"] for of in evaluation["by_category"].values()])
 
 
 def pooled_floor(target: Array, on_support: int) -> FloorAt:
@@ -413,9 +429,11 @@ def _mean_floor(of_prompts: Sequence[Mapping[str, Any]]) -> FloorAt | None:
     return _of_prompts(mean, p95, of_prompts[0]["n"], Range(min(counts), max(counts)))
 
 
-def _train_floor(run: ScoredRun) -> FloorAt:
+def _train_floor(run: ScoredRun) -> FloorAt | None:
     """The floor of ``train_jsd``, at the whole group size: what was off-support at each step is not logged by
-    prompt."""
+    prompt. None where prompts have targets of their own, which are not known here for those of each step."""
+    if run.final and run.final["targets"] > 1:
+        return None
     prompts = TRAIN_POINTS * run.prompts_per_step
     return prompt_floor(run.settings.target, (run.group_size,) * prompts, run.group_size)
 

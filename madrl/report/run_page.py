@@ -48,8 +48,8 @@ def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: 
     samples = list(sample_responses(run))
     tables: list[Table] = []
     if evaluations:
-        tables = evaluation_tables(evaluations, run.target, run.settings.reward.epsilon)
-        tables[-1] = category_table(evaluations[-1:], run.target)
+        tables = evaluation_tables(evaluations, run.settings.reward.epsilon)
+        tables[-1] = category_table(evaluations[-1:])
     parts = [
         f"<h1>{text(run.name)}</h1><p class='lead'>{text(lead)}</p>",
         *map(_tiles, tables[:2]),

@@ -3,11 +3,14 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from madrl.evaluation.dumps import Evaluation, Run
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.records import HINTED
+from madrl.records import HINTED, is_ungraded
 from madrl.report.evaluation_tables import first_and_last, label, on_target, prompt_n
 from madrl.report.panels import COLORS, Level, Panel, Plot, Series
 from madrl.report.rows import FloorAt, pooled_floor, prompt_floor
@@ -40,6 +43,9 @@ TRAINING = {
     "seconds per step": "timing_s/step",
 }
 
+FLOOR = "mad/jsd_per_prompt_floor"
+"""The metric of a step whose prompts have targets of their own, or a schedule's."""
+
 STEP = "training step"
 
 History = Mapping[int, Mapping[str, float]]
@@ -55,7 +61,8 @@ def run_plots(run: Run, history: History, evaluations: Sequence[Evaluation]) -> 
         Plot(
             "shares",
             "Category shares",
-            "Lines: the training batch; diamonds: the evaluation; dashes: the target. Of on-support responses.",
+            "Lines: the training batch; diamonds: the evaluation; dashes: the target, or dots, where it changes or "
+            "prompts have their own: the mean of the batch's. Of on-support responses.",
             [_shares(run, history, checked)],
         ),
         Plot(
@@ -106,15 +113,15 @@ def evaluation_panels(result: Mapping[str, Any]) -> list[Panel]:
     """What ``dumps.evaluate_run`` or ``evaluate_file`` found at the first and the last evaluation of each split: a
     panel of shares for each split, with 95 % intervals, and the JSDs, each with its interval on its own floor."""
     found = first_and_last(result["evaluations"])
-    target = result["target"]
     panels = []
     for split in dict.fromkeys(one["split"] for one in found):
         of_split = [one for one in found if one["split"] == split]
         series = [
-            _category_bars(f"{label(one).splitlines()[-1]} (n = {one['on_support']})", one, target, color)
+            _category_bars(f"{label(one).splitlines()[-1]} (n = {one['on_support']})", one, color)
             for one, color in zip(of_split, (COLORS[4], COLORS[0])[-len(of_split) :], strict=True)
         ]
-        levels = [Level("target", share, share, COLORS[5], place) for place, share in enumerate(target.values())]
+        wanted = [of["target"] for of in of_split[-1]["by_category"].values()]
+        levels = [Level("target", share, share, COLORS[5], place) for place, share in enumerate(wanted)]
         panels.append(Panel([str(split)], series, "share of on-support", levels=levels, top=1.0))
     intervals = [one["jsd_interval"] or (None, None) for one in found]
     jsds = Series(
@@ -138,11 +145,11 @@ def evaluation_panels(result: Mapping[str, Any]) -> list[Panel]:
     return [*panels, Panel(["Distance to the target"], [jsds], "JSD of the pooled shares, nats", "", floors, log=True)]
 
 
-def _category_bars(name: str, one: Evaluation, target: Mapping[str, float], color: str) -> Series:
-    found = [one["by_category"][category] for category in target]
+def _category_bars(name: str, one: Evaluation, color: str) -> Series:
+    found = list(one["by_category"].values())
     intervals = [of["share_interval"] or (None, None) for of in found]
     low, high = [low for low, _ in intervals], [high for _, high in intervals]
-    return Series(name, "bars", list(target), [of["share"] for of in found], color, low, high)
+    return Series(name, "bars", list(one["by_category"]), [of["share"] for of in found], color, low, high)
 
 
 def _shares(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Panel:
@@ -150,11 +157,15 @@ def _shares(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Pa
     for number, name in enumerate(run.settings.categories):
         color = COLORS[number % len(COLORS)]
         series += _logged(history, {name: f"mad/share/{name}"}, color)
+        series += [
+            replace(one, weak=True) for one in _logged(history, {f"{name}, target": f"mad/target/{name}"}, color)
+        ]
         if steps := [one["step"] for one in evaluations]:
             shares = [one["by_category"][name]["share"] for one in evaluations]
             series.append(Series(name, "points", steps, shares, color, notes=["(evaluation)"] * len(steps)))
     # Equal shares of the target would hide each other's line: one for each different share, black.
-    levels = [Level("target", share, share, "#333333") for share in sorted(set(run.target.values()))]
+    wanted = sorted(set(run.target.values())) if _has_one_target(history) else []
+    levels = [Level("target", share, share, "#333333") for share in wanted]
     return Panel(["shares"], series, "share of on-support", STEP, levels, top=1.0)
 
 
@@ -162,22 +173,35 @@ def _rates(history: History) -> Panel:
     return Panel(["rates"], _logged(history, RATES), "rate", STEP)
 
 
+def _has_one_target(history: History) -> bool:
+    """Whether all prompts of all steps were measured against one target."""
+    return not any(FLOOR in metrics for metrics in history.values())
+
+
 def _pooled_jsd(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Panel:
-    floor = pooled_floor(run.settings.target, run.prompts_per_step * run.group_size)
+    target = run.settings.target
+    if not _has_one_target(history):
+        logged = [m for m in history.values() if FLOOR in m]
+        target = np.array([np.mean([m[f"mad/target/{name}"] for m in logged]) for name in run.settings.categories])
+    floor = pooled_floor(target, run.prompts_per_step * run.group_size)
     found = [one | {"n": one["on_support"], "interval": one["jsd_interval"]} for one in evaluations]
     return _jsd("pooled", _logged(history, {"training batch": "mad/jsd"}), floor, found)
 
 
 def _prompt_jsd(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Panel:
-    floor = prompt_floor(run.settings.target, (run.group_size,) * run.prompts_per_step, run.group_size)
+    floor = None
+    if _has_one_target(history):
+        floor = prompt_floor(run.settings.target, (run.group_size,) * run.prompts_per_step, run.group_size)
     of_prompts = [(one, one["jsd_per_prompt"]) for one in evaluations]
     found = [one | of | {"jsd": of["mean"], "n": prompt_n(of)} for one, of in of_prompts]
-    return _jsd("mean of prompts", _logged(history, {"training batch": "mad/jsd_per_prompt"}), floor, found)
+    training = _logged(history, {"training batch": "mad/jsd_per_prompt"})
+    training += [replace(one, weak=True) for one in _logged(history, {"floor of the batch, mean": FLOOR}, COLORS[1])]
+    return _jsd("mean of prompts", training, floor, found)
 
 
-def _jsd(name: str, training: list[Series], floor: FloorAt, evaluations: Sequence[Mapping[str, Any]]) -> Panel:
-    """One way to take the JSD of several prompts' responses. ``floor`` is that of the training batch; an evaluation has
-    its own ``jsd``, ``interval``, ``n``, ``floor`` and ``floor_p95``."""
+def _jsd(name: str, training: list[Series], floor: FloorAt | None, evaluations: Sequence[Mapping[str, Any]]) -> Panel:
+    """One way to take the JSD of several prompts' responses. ``floor`` is that of the training batch, None where it is
+    not the same in all steps; an evaluation has its own ``jsd``, ``interval``, ``n``, ``floor`` and ``floor_p95``."""
     series = list(training)
     if shown := [one for one in evaluations if one["jsd"] is not None]:
         intervals = [one["interval"] or (one["jsd"],) * 2 for one in shown]
@@ -185,8 +209,8 @@ def _jsd(name: str, training: list[Series], floor: FloorAt, evaluations: Sequenc
         steps, jsds = ([one[name] for one in shown] for name in ("step", "jsd"))
         low, high = zip(*intervals, strict=True)
         series.append(Series(shown[0]["split"], "points", steps, jsds, COLORS[5], low, high, notes))
-    level = Level(f"floor at n={floor.n}: mean to p95", floor.mean, floor.p95)
-    return Panel([name], series, f"JSD, {name}, nats", STEP, [level], log=True)
+    levels = [] if floor is None else [Level(f"floor at n={floor.n}: mean to p95", floor.mean, floor.p95)]
+    return Panel([name], series, f"JSD, {name}, nats", STEP, levels, log=True)
 
 
 def _accuracy(run: Run) -> Panel:
@@ -201,7 +225,7 @@ def _accuracy(run: Run) -> Panel:
     for stretch in stretches:
         graded: dict[str, list[float]] = defaultdict(list)
         for score in (score for step in stretch for score in scores[step]):
-            if score["correct"] is None or score.get(HINTED):
+            if is_ungraded(score) or score.get(HINTED):
                 continue
             for name in filter(None, ("all", score["category"])):
                 graded[name].append(score["correct"])

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from madrl.evaluation.dumps import Run
-from madrl.records import Record, last_turns
+from madrl.records import Record, classified, last_turns
 from madrl.report.page import text
 from madrl.rollout import Verdict
 
@@ -37,7 +37,7 @@ def sample_responses(run: Run) -> Iterator[Sample]:
     dumps = [dump for folder in (run.folder.holdout, run.folder.validation) for dump in run.dumps(folder)]
     _, last = max(dumps, key=lambda dump: dump[0], default=(0, []))
     names = ("reason",) if run.settings.verifier == "code" else ("reason", "answer", "ground_truth")
-    rows = last_turns(last)
+    rows = classified(last_turns(last))
     for category in (*run.settings.categories, None):
         by_verdict: dict[Verdict, dict[str, Record]] = defaultdict(dict)
         for row in rows:

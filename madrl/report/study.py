@@ -12,8 +12,9 @@ from madrl.errors import MadrlError
 from madrl.evaluation.dumps import DONE, FAILED, UNFINISHED, Evaluation, Run, RunKey, by_split
 from madrl.evaluation.metrics import divergence_values
 from madrl.evaluation.samples import score_change
+from madrl.evaluation.targets import mean_target, targets_of
 from madrl.frequency import category_counts, category_indices
-from madrl.records import Record, groups
+from madrl.records import Record, classified, groups
 from madrl.tasks import TASKS
 
 TRAIN_POINTS = 10
@@ -72,8 +73,7 @@ class ScoredRun(Run):
         """The smallest share of a category that the target wants: below COLLAPSED_SHARE the run has lost it."""
         if self.final is None:
             return None
-        wanted = [n for n, p in zip(self.settings.categories, self.settings.target, strict=True) if p]
-        shares = [self.final["by_category"][name]["share"] for name in wanted]
+        shares = [of["share"] for of in self.final["by_category"].values() if of["target"]]
         return None if None in shares else min(shares)
 
 
@@ -176,26 +176,30 @@ def _curve(run: Run) -> Iterator[Point]:
     settings, dataset = run.settings, run.key.dataset
     for step, records in run.dumps(run.folder.validation):
         _, samples = _one_split(records, run.folder.validation.name)
-        problems = groups(samples)
+        problems = groups(classified(samples))
         counts = [
             category_counts(category_indices([s["category"] for s in group], settings.categories), len(settings.target))
             for group in problems
         ]
-        some = [of_prompt for of_prompt in counts if of_prompt.sum()]
+        targets = targets_of(problems, settings.categories, settings.target)
+        some = [pair for pair in zip(targets, counts, strict=True) if pair[1].sum()]
         if not some:
             continue
+        on_support = tuple(int(of_prompt.sum()) for _, of_prompt in some)
+        mean = mean_target(np.array([target for target, _ in some]), np.array(on_support))
+        pool = mean, np.sum([of_prompt for _, of_prompt in some], axis=0)
         pooled, *of_prompts = (
-            divergence_values(settings.target, c / c.sum(), settings.reward.epsilon)
-            for c in (np.sum(some, axis=0), *(some if is_synthetic(dataset) else ()))
+            divergence_values(target, c / c.sum(), settings.reward.epsilon)
+            for target, c in (pool, *(some if is_synthetic(dataset) else ()))
         )
         yield Point(
             step,
-            int(np.median([len(group) for group in problems]) if of_prompts else np.sum(some)),
+            int(np.median([len(group) for group in problems]) if of_prompts else sum(on_support)),
             {
                 name: float(np.mean([values[name] for values in of_prompts]))
                 if is_mean_of_prompts(dataset, name)
                 else pooled[name]
                 for name in DIVERGENCES
             },
-            tuple(int(c.sum()) for c in some),
+            on_support,
         )

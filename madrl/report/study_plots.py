@@ -89,8 +89,7 @@ def incomplete_note(rows: Sequence[tuple[str, int, int]]) -> str:
 
 
 def _shares(study: Study, dataset: str, target: str) -> Panel:
-    settings = study.settings(dataset, target)
-    names = settings.categories
+    names = study.settings(dataset, target).categories
     series = [
         Series(
             row_label(row.reward),
@@ -105,7 +104,10 @@ def _shares(study: Study, dataset: str, target: str) -> Panel:
         )
         for row in _bars(study, dataset, target)
     ]
-    levels = [Level("target", share, share, "#111111", place) for place, share in enumerate(settings.target.tolist())]
+    levels = [
+        Level("target", share, share, "#111111", place)
+        for place, share in enumerate(study.target(dataset, target).tolist())
+    ]
     note = bars_note(study, dataset, target)
     return Panel([panel_label(dataset, target)], series, "share of on-support", levels=levels, note=note)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.evaluation_tables import AT_TARGET, CHANGE, at_target_cell
+from madrl.report.evaluation_tables import AT_TARGET, CHANGE, PARTIAL, at_target_cell
 from madrl.report.rows import (
     Comparison,
     FloorAt,
@@ -192,19 +192,33 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
 
 def mix_table(study: Study, datasets: Sequence[str]) -> Table:
     """pass@1, what it would be at the target mix, and why it changed over training."""
+    rows = [row for dataset, target in study.panels() if dataset in datasets for row in rows_of(study, dataset, target)]
+    partial = any(row.is_partial for row in rows)
     return Table(
         "mix",
         "Accuracy and the mix",
         f"Final evaluation: median over the runs of a row with their interquartile range. {AT_TARGET} Change: of "
         "pass@1, from the first to the last validation of each run, the mean over the runs with their minimum and "
-        f"maximum; it {CHANGE} A single run or file has its 95 % intervals. (Parentheses): runs are missing.",
-        [("", 1), ("final evaluation", 2), ("since the first validation", 3), ("", 1)],
-        ["Model / reward", "pass@1 ↑", "at the target mix ↑", "change", "of the mix", "within categories", "runs"],
+        f"maximum; it {CHANGE} A single run or file has its 95 % intervals. (Parentheses): runs are missing."
+        + f" {PARTIAL}"
+        * partial,
+        [("", 1), ("final evaluation", 2 + partial), ("since the first validation", 3), ("", 1)],
+        [
+            "Model / reward",
+            "pass@1 ↑",
+            *["full marks ↑"] * partial,
+            "at the target mix ↑",
+            "change",
+            "of the mix",
+            "within categories",
+            "runs",
+        ],
         _sections(
             study,
             datasets,
             lambda row: [
                 number_cell(row, row.pass_at_1, ".3f"),
+                *[number_cell(row, row.full_marks, ".3f")] * partial,
                 _at_target(row),
                 *(_change(row, change) for change in row.pass_at_1_change.values()),
                 runs_cell(row),

@@ -1,10 +1,11 @@
 """``madrl generate``: k responses to each row of a parquet file, graded with the functions of training, as JSON lines.
 
 A line is a response (``madrl.records``) with {group, session, turn, row, asked, prompt, response, ground_truth,
-data_source, split, category, correct, answer, reason, unusual, verifier_extra, finish_reason, prompt_tokens,
-response_tokens}:
+data_source, split, category, classified, correct, answer, reason, unusual, verifier_extra, finish_reason,
+prompt_tokens, response_tokens}:
 ``asked`` is the category that the prompt names, ``group`` the row, or ``{row}-{asked}`` where every category was asked
-for, and ``finish_reason`` ``length`` when the response was cut off.
+for, and ``finish_reason`` ``length`` when the response was cut off. Where the row gives its prompt a target of its own
+(``prompt_targets.row_target``), a line has it as ``target``.
 Batches are the same in every call, and each response has a seed of its own, so that on a CPU a call that resumes ends
 with the very file of one that was not interrupted (a GPU's kernels promise no equal bits between two runs).
 """
@@ -26,8 +27,9 @@ from madrl.grading.grader import Grader, GraderSpec
 from madrl.grading.plugins import own_module
 from madrl.grading.threads import LoopThread
 from madrl.progress import progress
+from madrl.prompt_targets import row_target
 from madrl.prompts import load_naming
-from madrl.records import Record, writable
+from madrl.records import CLASSIFIED, TARGET, Record, writable
 from madrl.rollout import Rollout
 from madrl.sampling.engine import Batch, Engines, Generated, Sampler, Sampling, StartSampler
 from madrl.sampling.journal import Journal
@@ -127,7 +129,8 @@ class Responses:
         gpus_per_engine: int = 1,
         start: StartSampler = Engines,
     ) -> None:
-        self.rows: dict[int, Row] = read_rows(data)
+        self._categories = () if grader.classifier is None else grader.categories
+        self.rows: dict[int, Row] = read_rows(data, self._categories)
         asked: Sequence[str | None] = (None,) if naming is None else grader.categories
         name = None if naming is None else load_naming(naming)
         self.prompts = {(index, c): messages_of(row, c, name) for index, row in self.rows.items() for c in asked}
@@ -214,6 +217,7 @@ class Responses:
                     "data_source": row["data_source"],
                     "split": row["extra_info"]["split"],
                     "category": grade.category,
+                    CLASSIFIED: grade.classified,
                     "correct": grade.correctness,
                     "answer": grade.answer,
                     "reason": grade.reason,
@@ -222,11 +226,19 @@ class Responses:
                     "finish_reason": response.finish_reason,
                     "prompt_tokens": response.prompt_tokens,
                     "response_tokens": response.response_tokens,
+                    **target_key(row, self._categories),
                 }
                 for request, row, response, grade in zip(batch, rows, generated, grades, strict=True)
             ]
         )
         advance(len(batch))
+
+
+def target_key(row: Row, categories: Sequence[str]) -> Record:
+    """The target that the row gives its prompt, as a response's line has it; nothing where it gives none, and without
+    declared ``categories``."""
+    target = row_target(row["extra_info"], categories) if categories else None
+    return {} if target is None else {TARGET: target.text}
 
 
 def grader_of(spec: GraderSpec) -> Grader:

@@ -69,7 +69,14 @@ def _sample_here(run: RunFolder, initial: bool) -> Sampled:
         function: Any = None
         if settings.verifier == COMPUTE_SCORE:
             function = OmegaConf.to_container(config.reward.custom_reward_function)
-        grader = GraderSpec(settings.classifier, settings.verifier, settings.categories, function)
+        grader = GraderSpec(
+            settings.classifier,
+            settings.verifier,
+            settings.categories,
+            function,
+            settings.classifier_args,
+            settings.verifier_args,
+        )
         run.holdout.mkdir(exist_ok=True)
         return generate_file(
             Path(config.paths.data) / "holdout.parquet",

@@ -1,6 +1,7 @@
 """What is asked of a model: one request for each row, asked-for category and sample, with a seed of its own."""
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,9 +37,10 @@ class Request(NamedTuple):
         return int.from_bytes(hashlib.sha256(f"{run_seed}/{name}".encode()).digest()[:4]) >> 1
 
 
-def read_rows(path: Path) -> dict[int, Row]:
-    """``extra_info.index`` -> row, in the file's order. Raises MadrlError for a file that is not in veRL's columns."""
-    check_parquet(path)
+def read_rows(path: Path, categories: Sequence[str] = ()) -> dict[int, Row]:
+    """``extra_info.index`` -> row, in the file's order. Raises MadrlError for a file that is not in veRL's columns, or
+    with a target that is not over the declared ``categories``, where any are."""
+    check_parquet(path, categories or None)
     return {row["extra_info"]["index"]: row for row in pq.read_table(path).to_pylist()}
 
 

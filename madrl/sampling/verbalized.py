@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from madrl.grading.grader import Grader, GraderSpec
-from madrl.records import Record, line_of, name_of, writable, write
+from madrl.records import CLASSIFIED, Record, line_of, name_of, writable, write
 from madrl.rollout import Rollout
 from madrl.sampling.engine import Engines, Sampling, StartSampler
-from madrl.sampling.generate import BATCH, Sampled, generate_file, grader_of
+from madrl.sampling.generate import BATCH, Sampled, generate_file, grader_of, target_key
 from madrl.sampling.requests import read_rows
 
 COUNT = 5
@@ -103,7 +103,8 @@ def verbalized_file(
 async def _graded(raw: Sequence[Record], data: Path, grader: Grader, seed: int) -> list[Record]:
     """The raw file's records, with an answer drawn from each in place of the whole response, graded."""
     grader.check_ready()
-    rows, lines = read_rows(data), []
+    categories = grader.spec.categories
+    rows, lines = read_rows(data, categories), []
     for start in range(0, len(raw), BATCH):
         batch = raw[start : start + BATCH]
         answers = [answers_of(record["response"]) for record in batch]
@@ -118,12 +119,14 @@ async def _graded(raw: Sequence[Record], data: Path, grader: Grader, seed: int) 
                 "asked": None,
                 "response": text,
                 "category": grade.category,
+                CLASSIFIED: grade.classified,
                 "correct": grade.correctness,
                 "answer": grade.answer,
                 "reason": grade.reason,
                 "unusual": grade.unusual or None,
                 "verifier_extra": grade.extra or None,
                 ASKED: len(found),
+                **target_key(rows[record["row"]], categories),
             }
             for record, text, found, grade in zip(batch, texts, answers, grades, strict=True)
         ]

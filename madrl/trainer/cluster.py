@@ -6,6 +6,7 @@ The head of such a cluster often has no GPU, and other jobs may use some of the 
 
 import os
 import secrets
+import socket
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -23,6 +24,9 @@ runs on one cluster would share the actor."""
 
 PATIENCE_S = 15.0
 """How long Ray may take to end the actors of a run that is over."""
+
+CONNECT_S = 30.0
+"""How long the head of a cluster may take to accept a connection."""
 
 AUTH_MODE = "RAY_AUTH_MODE"
 """The variable that says whether Ray's processes present a token; unset, they do so or not as Ray 2.60 sees fit."""
@@ -49,7 +53,7 @@ def join(address: str, **options: Any) -> None:
     set, which child processes present as well from then on. One in ~/.ray/auth_token counts where RAY_AUTH_MODE=token
     says so.
 
-    Raises MadrlError when it does not let us in.
+    Raises MadrlError when nothing listens there, which Ray would try for ever, and when it does not let us in.
     """
     import ray
     from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
@@ -58,9 +62,12 @@ def join(address: str, **options: Any) -> None:
     # the cluster's workers, which have none where the cluster wants none: a file that some Ray has left is no reason.
     if os.environ.keys() & {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"}:
         maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
+    host, _, port = address.rpartition(":")
     try:
+        if host and port.isdigit():
+            socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
         ray.init(address=address, **options)
-    except (ConnectionError, ray.exceptions.AuthenticationError) as error:
+    except (OSError, ray.exceptions.AuthenticationError) as error:
         raise MadrlError(
             f"cannot join the Ray cluster at {address} ({' '.join(str(error).split())[:200]}): it has ended, or it "
             "demands the token that it was started with; set RAY_AUTH_TOKEN_PATH to a file that holds it, often "

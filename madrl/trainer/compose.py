@@ -19,10 +19,9 @@ import ray
 import verl
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir, initialize_config_module
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from hydra.utils import get_class
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 from verl.trainer.ppo.utils import need_critic, need_reference_policy
 from verl.utils.config import omega_conf_to_dataclass, validate_config
@@ -34,7 +33,7 @@ from madrl.grading.verifiers import COMPUTE_SCORE, load_verifier
 from madrl.hints import hinted_sessions
 from madrl.prompts import load_naming, names_by_row
 from madrl.settings import Settings
-from madrl.task_config import with_task
+from madrl.task_config import replacing_mappings, with_task
 from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.hinted_loop import PLAIN_LOOP
 from madrl.trainer.verl_settings import refusals
@@ -47,6 +46,9 @@ FILTER_METRICS = ("reward", "correctness", "divergence_reward")
 
 HINT_TOKENS = 64
 """Room for a hint that only the row can word; a run in which it is too little says so before it starts."""
+
+UNSCHEDULED = "uniform"
+"""The target of a run that names none and has no schedule."""
 
 OWN_NODES = ("madrl", "paths", "seed", "size")
 """Top-level nodes of ours that veRL never reads."""
@@ -64,10 +66,11 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     OmegaConf.register_new_resolver("own_ray", _of_own_ray, replace=True)
     OmegaConf.register_new_resolver("hint_tokens", hint_tokens, replace=True)
     OmegaConf.register_new_resolver("calibrates", _calibrates, replace=True)
+    OmegaConf.register_new_resolver("final_target", _final_target, replace=True)
     OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base=None):
-            config = hydra_compose("train", overrides=_replacing_targets(with_task(overrides)))
+            config = hydra_compose("train", overrides=replacing_mappings(with_task(overrides)))
         missing = [key for node in ("paths", "madrl", "size") for key in sorted(OmegaConf.missing_keys(config[node]))]
         if missing:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
@@ -89,20 +92,15 @@ def _calibrates(adv_estimator: str, divides_by_deviation: bool, form: str) -> bo
     return adv_estimator == "grpo" and divides_by_deviation and form == "additive"
 
 
+def _final_target(schedule: Any) -> Any:
+    """The target of a run that names none: the last of its schedule (``madrl.target_schedule``), or uniform."""
+    whole = isinstance(schedule, ListConfig) and len(schedule) and isinstance(schedule[-1], DictConfig)
+    return schedule[-1].get("target", UNSCHEDULED) if whole else UNSCHEDULED  # Settings has an error for the others
+
+
 def _of_own_ray(address: str | None, value: Any) -> Any:
     """``value`` for a run that starts a Ray of its own, None for one on the cluster at ``address``."""
     return value if address == "local" else None
-
-
-def _replacing_targets(overrides: Sequence[str]) -> list[str]:
-    """The overrides, with the target unset before each that sets it to a mapping: Hydra would merge the two."""
-    parsed = OverridesParser.create().parse_overrides(list(overrides))
-    expanded = []
-    for text, override in zip(overrides, parsed, strict=True):
-        if override.key_or_group == "madrl.target" and isinstance(override.value(), dict):
-            expanded.append("madrl.target=null")
-        expanded.append(text)
-    return expanded
 
 
 def hint_tokens(hints: int, naming: str | None, categories: Sequence[str]) -> int:
@@ -186,8 +184,8 @@ def _allowed_keys(path: str, node: DictConfig, reference: Any) -> set[str] | Non
 def check_values(config: DictConfig) -> None:
     """Our settings, the traps that veRL lets pass, and veRL's own validation; MadrlError for what they reject."""
     settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
-    load_classifier(settings.classifier)
-    _check_verifier(config, settings.verifier)
+    load_classifier(settings.classifier, settings.classifier_args, settings.categories)
+    _check_verifier(config, settings)
     if settings.naming is not None:
         load_naming(settings.naming)
     for key in ("trainer.total_training_steps", "data.train_batch_size", "actor_rollout_ref.rollout.n"):
@@ -301,10 +299,10 @@ def _check_whole(config: DictConfig, key: str, least: int) -> None:
         raise MadrlError(f"{key}={value!r} is not a whole number of {least} or more")
 
 
-def _check_verifier(config: DictConfig, verifier: str) -> None:
+def _check_verifier(config: DictConfig, settings: Settings) -> None:
     """That there is such a verifier, and that ``reward.custom_reward_function`` is set for COMPUTE_SCORE alone: without
     it veRL hands over its own default scorer, and with another verifier nobody calls it."""
-    function = config.reward.custom_reward_function
+    function, verifier = config.reward.custom_reward_function, settings.verifier
     if verifier == COMPUTE_SCORE and not function.path:
         raise MadrlError(
             f"madrl.verifier={verifier} needs your function: set reward.custom_reward_function.path=FILE (and .name)"
@@ -314,4 +312,4 @@ def _check_verifier(config: DictConfig, verifier: str) -> None:
             f"reward.custom_reward_function.path={function.path} would not be called with madrl.verifier={verifier}: "
             f"set madrl.verifier={COMPUTE_SCORE}, or leave the path out"
         )
-    load_verifier(verifier, compute_score_of(config))
+    load_verifier(verifier, compute_score_of(config), settings.verifier_args, settings.categories)

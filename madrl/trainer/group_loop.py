@@ -26,14 +26,14 @@ from verl.trainer.ppo.v1.agent_loop_tq import logger as verl_logger
 from verl.utils.tensordict_utils import assign_non_tensor_data
 
 from madrl.errors import MadrlError
-from madrl.grading.grader import PluginError
+from madrl.grading.plugins import PluginError
 from madrl.hints import ShareMean, hinted_sessions
 from madrl.rollout import Grade
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 from madrl.trainer.hinted_loop import HINT_COLUMN, HINTED_LOOP, PLAIN_LOOP
 from madrl.trainer.prompt_group import PromptGroup
-from madrl.trainer.reward_manager import GRADE, GRADE_COLUMN, STAGE
+from madrl.trainer.reward_manager import GRADE, GRADE_COLUMN, STAGE, STEP
 from madrl.trainer.verl_settings import SEED_PARAMETER
 
 _AgentLoopWorker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
@@ -72,7 +72,7 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
         size = int(prompt.get("__rollout_n__", rollout.val_kwargs.n if validate else rollout.n))
 
         async def score(arrivals: Sequence[Arrival], grades: Sequence[Grade]) -> list[tuple[float, Any]]:
-            data = group_data(arrivals, {"validate": validate}, grades)
+            data = group_data(arrivals, {"validate": validate, STEP: int(trajectory["step"])}, grades)
             out = await self._ask_reward_worker(data)
             return list(zip(out["reward_score"], out["reward_extra_info"], strict=True))
 
@@ -154,9 +154,8 @@ class GroupAgentLoopManager(AgentLoopManagerTQ):
                     f"agent_name={min(other)!r} in the data with madrl.hints: only {PLAIN_LOOP} can be hinted; set "
                     "madrl.hints=0"
                 )
-            assign_non_tensor_data(
-                prompts, HINT_COLUMN, self._shares.before(int(prompts["global_steps"])).lacking() or ""
-            )
+            step = int(prompts["global_steps"])
+            assign_non_tensor_data(prompts, HINT_COLUMN, self._shares.before(step).lacking(step) or "")
         super().generate_sequences(prompts)
 
 

@@ -24,17 +24,19 @@ import madrl
 from madrl.alarms import read_events, stretches
 from madrl.errors import MadrlError
 from madrl.files import check_same, locked, write_json, write_text
-from madrl.grading.programs.program import CLIENTS_VARIABLE
-from madrl.grading.verifiers import check_ready
+from madrl.grading.turns import CLIENTS_VARIABLE
 from madrl.launch_check import target_notes
-from madrl.process import all_gpus, hydra_value, run_logged
+from madrl.process import CPU_ENVIRONMENT, all_gpus, hydra_value, run_logged
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
 from madrl.settings import Settings
 from madrl.trainer.cluster import check_alone, forwarded, own_token
 from madrl.trainer.compose import compose, files_of
+from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.progress import progress_of
 from madrl.trainer.prompt_lengths import check_prompt_lengths
+from madrl.trainer.reward_manager import group_reward
+from madrl.trainer.row_targets import check_row_targets
 
 RESUMABLE = (
     "trainer.total_training_steps",
@@ -56,7 +58,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     on stderr what the launch check says of its target.
 
     Raises MadrlError for a bad config or data file, prompts that are too long, a run folder that is in use or holds
-    another run, a verifier whose service is not there, a trainer that failed, and one that ended early.
+    another run, a plug-in whose service is not there, a trainer that failed, and one that ended early.
     """
     config = compose(overrides)
     if dry_run:
@@ -66,11 +68,14 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
         print(OmegaConf.to_yaml(config), end="")
         return
     for path in files_of(config.data.train_files) + files_of(config.data.val_files):
-        check_parquet(path)
+        check_parquet(path, list(config.madrl.categories))
+    found = check_row_targets(config)
+    if found.training:
+        print(found, flush=True)
     run = RunFolder(config.paths.run)
     total = int(config.trainer.total_training_steps)
     if run.checkpoint_step() < total:  # before the folder is claimed with a config that has to change
-        check_ready(config.madrl.verifier, list(config.madrl.categories))
+        group_reward(config, compute_score_of(config)).grader.check_ready()
         check_prompt_lengths(config)
     with locked(run.lock, f"{run.root} is being trained by another process: wait for it, or stop it first"):
         _claim(run, config)
@@ -87,7 +92,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
         elif facts["attempts"] and facts["attempts"][-1]["status"] == "finished":
             print(f"{run.root}: already trained to step {total}")
         else:  # stopped after the last checkpoint, during the last validation
-            check_ready(config.madrl.verifier, list(config.madrl.categories))
+            group_reward(config, compute_score_of(config)).grader.check_ready()
             with _attempt(run, facts, overrides):
                 _validate(run, config)
 
@@ -177,14 +182,16 @@ def _run_verl(
 ) -> None:
     """Run veRL's main on the run's own resolved config and ``overrides``, its output in train.log."""
     environment = {"TENSORBOARD_DIR": str(run.tensorboard), **environment}
-    variables = environment | forwarded() | {CLIENTS_VARIABLE: str(config.reward.num_workers)}
+    cpu = config.trainer.device == "cpu"
+    variables = environment | (CPU_ENVIRONMENT if cpu else {}) | forwarded()
+    variables |= {CLIENTS_VARIABLE: str(config.reward.num_workers)}
     command = [sys.executable, "-m", "verl.trainer.main_ppo"]
     command += ["--config-path", str(run.root), "--config-name", run.config.stem]
     command += [f"hydra.run.dir={hydra_value(f'{run.root}/hydra')}", "hydra.output_subdir=null", *overrides]
     # Loggers and plug-ins live in Ray actors, which on a cluster that runs already do not inherit our environment.
     command += [f"++ray_kwargs.ray_init.runtime_env.env_vars.{k}={hydra_value(v)}" for k, v in variables.items()]
     with _one_of_its_own(run, config) as token:
-        run_logged(command, run.log, environment | token, cpu=config.trainer.device == "cpu", on_poll=on_poll)
+        run_logged(command, run.log, environment | token, cpu=cpu, on_poll=on_poll)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 
 from madrl.errors import MadrlError
 from madrl.records import HINTED, Record, Source, read, source_of
-from madrl.rollout import Rollout
+from madrl.rollout import Rollout, Verdict
 from madrl.trainer.compose import compose, files_of
 from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.reward_manager import group_reward
@@ -51,6 +51,7 @@ class Rehearsed(NamedTuple):
     row: str
     """The row's data source and index."""
     category: str | None
+    """None is off-support, ``ungraded`` where the classifier could not say it."""
     verdict: str
     reason: str
     reward: float
@@ -104,8 +105,9 @@ def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> l
         score = reward.score([Rollout.to_row(row, text) for text in texts], hinted)
         where = f"{row['data_source']} {row['extra_info']['index']}"
         found += [
-            Rehearsed(where, grade.category, str(grade.verdict), grade.reason, earned)
+            Rehearsed(where, category, str(grade.verdict), grade.reason, earned)
             for grade, earned in zip(score.grades, score.reward.tolist(), strict=True)
+            for category in [grade.category if grade.classified else str(Verdict.UNGRADED)]
         ]
     return found
 

@@ -16,6 +16,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +27,33 @@ from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from madrl import launch_check
-from madrl.alarms import RunHealth
+from madrl.alarms import RunHealth, single_category_rate_on
 from madrl.errors import MadrlError
 from madrl.evaluation import metrics as measure
+from madrl.evaluation.targets import mean_target, targets_of
 from madrl.files import write_text
-from madrl.frequency import category_indices
+from madrl.frequency import category_counts, category_indices
+from madrl.grading.programs.replicas import NOT_SERVED
 from madrl.hints import ShareMean
-from madrl.records import HINTED, by_group, from_verl_key, last_turns, line_of, unhinted, write
+from madrl.records import (
+    HINTED,
+    TARGET,
+    by_group,
+    classified,
+    from_verl_key,
+    is_ungraded,
+    last_turns,
+    line_of,
+    ungraded_rate,
+    unhinted,
+    write,
+)
 from madrl.reward import EQUAL_REWARD_TOLERANCE
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 from madrl.trainer.cluster import check_own_queue
 from madrl.trainer.group_loop import GROUP_TIMING
+from madrl.trainer.row_targets import NO_LAUNCH_CHECK
 from madrl.trainer.step_watch import StepWatch
 
 logger = logging.getLogger(__name__)
@@ -135,12 +151,17 @@ class MadReplayBuffer(ReplayBuffer):
     def _check_launch(self, records: list[dict[str, Any]]) -> None:
         self.run.launch_check.unlink(missing_ok=True)
         settings, size, names = self.settings, self.group_size["train"], self.settings.categories
-        groups = [category_indices([r["category"] for r in group], names) for group in by_group(records)]
-        earlier = category_indices([r["category"] for r in self._first_validation], names)
-        problem = launch_check.launch_problem(settings, size, groups, earlier)
+        groups = [category_indices([r["category"] for r in group], names) for group in by_group(classified(records))]
+        before = classified(self._first_validation)
+        earlier = category_indices([r["category"] for r in before], names)
+        seen = classified(records) + before
+        if settings.target_schedule is None and any(record.get(TARGET) is not None for record in seen):
+            write_text(self.run.launch_check, f"{NO_LAUNCH_CHECK}\n")
+            return
+        first = replace(settings, target=settings.target_at(1))  # a schedule starts where the policy can be steered
+        problem = launch_check.launch_problem(first, size, groups, earlier)
         if problem is not None and problem.stops:
             raise MadrlError(f"{problem.text} {launch_check.remedy(settings)}")
-        seen = records + self._first_validation
         notes = launch_check.target_notes(settings, size) + launch_check.start_notes(
             settings, size, category_indices([r["category"] for r in seen], names), [r["correct"] for r in seen]
         )
@@ -217,9 +238,17 @@ class MadReplayBuffer(ReplayBuffer):
 
 
 def check_outage(records: list[dict[str, Any]], expected: int, limit: float, where: str) -> None:
-    """Raises MadrlError, with the commonest reasons, when more than ``limit`` of ``expected`` responses are ungraded
-    or did not come back."""
-    reasons = Counter(r["reason"] or "no reason given" for r in records if r["correct"] is None)
+    """Raises MadrlError, with the commonest reasons, when more than ``limit`` of ``expected`` responses are ungraded,
+    in category or correctness, or did not come back; and whatever the limit, when one is a program in a language that
+    no sandbox has: it would earn more than a wrong one by its choice, and to call it wrong would let an outage train
+    the policy."""
+    reasons = Counter(r["reason"] or "no reason given" for r in records if is_ungraded(r))
+    for reason, count in reasons.items():
+        if reason.startswith(NOT_SERVED):
+            raise MadrlError(
+                f"{where}: {reason}; then start the run again: it resumes. {count} of {expected} responses chose that "
+                "language, and must not be paid for it"
+            )
     failed = expected - len(records)
     rate = (failed + reasons.total()) / expected
     if rate > limit:
@@ -235,41 +264,58 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     """The ``mad/`` metrics of one batch of score records (paper, section "Targets and evaluation metrics").
 
     ``mad/jsd`` pools the batch; ``mad/jsd_per_prompt`` is the mean over prompts of each group's own JSD, which a
-    collapsed policy cannot hide from. Both are in nats and biased upward by sampling: see ``madrl floor``. A metric
+    collapsed policy cannot hide from. Both are in nats and biased upward by sampling: see ``madrl floor``.
+    ``mad/full_marks`` stands beside ``mad/pass@1``, the mean correctness, where a response is correct in part. A metric
     that does not exist for this batch (the JSD when every response is off-support, say) is left out.
 
-    What the policy does by itself is measured on the responses that were not hinted (``madrl.hints``). What the
-    machinery does (ungraded responses, queues, times) and what the update sees of a group (its rewards' spread) are of
-    all of them.
+    What the policy does by itself is measured on the responses that were not hinted (``madrl.hints``) and that somebody
+    could classify. What the machinery does (ungraded responses, queues, times) and what the update sees of a group (its
+    rewards' spread) are of all of them.
+
+    Where prompts have targets of their own, or the run a schedule, each prompt is measured against its own, and the
+    pool against their mean, which is then a metric too: ``mad/target/<category>``. So are the rate of one-category
+    groups that a policy on the targets has, ``mad/single_category_group_rate_on_target``, and the mean of its JSD,
+    ``mad/jsd_per_prompt_floor``.
     """
     names = settings.categories
-    every, hinted = records, [r for r in records if r.get(HINTED)]
-    records = unhinted(records)
+    every, hinted = records, [r for r in classified(records) if r.get(HINTED)]
+    records = unhinted(classified(records))
     groups = by_group(records)
     indices = category_indices([r["category"] for r in records], names)
     of_group = [category_indices([r["category"] for r in group], names) for group in groups]
     correct = [r["correct"] for r in records]
     divergence = [r["divergence_reward"] for r in records]
     group_rewards = [[r["reward"] for r in group] for group in by_group(every)]
-    per_prompt = [measure.jsd_to_target(settings.target, group) for group in of_group]
+    counts = np.array([category_counts(group, len(names)).sum() for group in of_group])
+    targets = targets_of(groups, names, settings.target)
+    mean = mean_target(targets, counts) if groups else settings.target
+    per_prompt = [measure.jsd_to_target(*pair) for pair in zip(targets, of_group, strict=True)]
     found = {
-        "jsd": measure.jsd_to_target(settings.target, indices),
+        "jsd": measure.jsd_to_target(mean, indices),
         "jsd_per_prompt": _mean([jsd for jsd in per_prompt if jsd is not None]),
         "truncated_rate": _mean([r["truncated"] for r in records]),
         "off_support_rate": measure.off_support_rate(indices),
         "unusual_rate": _mean([bool(r["unusual"]) for r in every]),
-        "ungraded_rate": measure.ungraded_rate([r["correct"] for r in every]),
+        "ungraded_rate": ungraded_rate(every),
         "single_category_group_rate": measure.single_category_rate(of_group),
         "pass@1": measure.pass_at_1(correct),
+        "full_marks": measure.full_marks(correct) if measure.partial_rate(correct) else None,
         "correctness/mean": _mean([r["correctness"] for r in records]),
         "divergence_reward/mean": _mean(divergence),
-        "divergence_reward/std": float(np.std(divergence)),
+        "divergence_reward/std": float(np.std(divergence)) if divergence else None,
         "reward/mean": _mean([r["reward"] for r in records]),
         "reward/std_within_group": _mean([float(np.std(rewards)) for rewards in group_rewards]),
         # GRPO divides by a group's deviation: a small one teaches as much as a large one, and none teaches nothing.
         "equal_reward_group_rate": _mean([max(r) - min(r) <= EQUAL_REWARD_TOLERANCE for r in group_rewards]),
     }
     found |= {f"share/{n}": float(s) for n, s in zip(names, measure.shares(indices, len(names)), strict=True)}
+    if any(TARGET in record for record in records):
+        found |= {f"target/{n}": float(p) for n, p in zip(names, mean, strict=True)}
+        alike = [single_category_rate_on(p, len(group)) for p, group in zip(targets, groups, strict=True)]
+        found["single_category_group_rate_on_target"] = _mean(alike)
+        if counts.any():
+            some = counts > 0
+            found["jsd_per_prompt_floor"] = measure.jsd_per_prompt_floor(targets[some], counts[some].tolist(), 1).mean
     if settings.reward.form == "gated":
         # The formula's own sign, before gate_floor raises the gate.
         found["negative_gate_rate"] = _mean([1.0 + settings.reward.lambda_g * r < 0 for r in divergence])

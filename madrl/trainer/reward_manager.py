@@ -20,21 +20,25 @@ from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 from verl.protocol import DataProto
 
 from madrl.grading.compute_score import ComputeScore
-from madrl.grading.grader import PluginError
+from madrl.grading.plugins import PluginError
 from madrl.group_reward import GroupReward
-from madrl.records import HINTED
+from madrl.prompt_targets import ROW_TARGET, PromptTarget
+from madrl.records import CLASSIFIED, HINTED, TARGET
 from madrl.rollout import Grade, Rollout
+from madrl.settings import ARGUMENTS, Settings
 from madrl.trainer.hinted_loop import HINT_COLUMN
 
 STAGE = "madrl_stage"
 GRADE = "grade"
 GRADE_COLUMN = "madrl_grade"
+STEP = "madrl_step"
+"""The key of ``meta_info`` with the training step that the group is of."""
 
 
 def group_reward(config: DictConfig, compute_score: ComputeScore | None = None) -> GroupReward:
     """The reward that the ``madrl`` node of a run's config describes."""
     node: Any = OmegaConf.to_container(config.madrl, resolve=True)
-    named = {name: node[name] for name in ("categories", "target", "classifier", "verifier")}
+    named = {name: node[name] for name in ("categories", "target", "classifier", "verifier", *ARGUMENTS)}
     return GroupReward(**named, compute_score=compute_score, **node["reward"])
 
 
@@ -51,6 +55,8 @@ class MadRewardManager(RewardManagerBase):
     ) -> None:
         super().__init__(config, tokenizer, compute_score)
         self.reward = group_reward(config, compute_score)
+        node: Any = OmegaConf.to_container(config.madrl, resolve=True)
+        self.settings = Settings.from_config(node)
         self.reward.prepare(config.actor_rollout_ref.rollout.n)
 
     async def run_single(self, data: DataProto) -> dict[str, Any]:
@@ -69,14 +75,21 @@ class MadRewardManager(RewardManagerBase):
             raise ValueError(f"MadRewardManager was given {len(uids)} prompts at once: it scores one group a call")
         hints = data.non_tensor_batch.get(HINT_COLUMN)
         hinted = None if hints is None else [bool(hint) for hint in hints]
-        if graded is None:
-            score = await self.reward(self.rollouts(data), hinted)
-        else:
-            score = await self.reward.of_grades(graded, hinted)
         validate = bool(data.meta_info.get("validate"))
+        extra_infos = list(data.non_tensor_batch["extra_info"])
+        if graded is None:
+            graded = await asyncio.gather(*map(self.reward.grade, self.rollouts(data)))
+        target = self.reward.target_of(extra_infos)
+        if self.settings.target_schedule is not None and not validate:
+            shares = self.settings.target_at(data.meta_info[STEP])
+            target = PromptTarget.of(self.settings.categories, shares)
+        score = await self.reward.of_grades(graded, hinted, target)
         reward = score.reward
         marks: list[dict[str, Any]]
         marks = [{}] * len(reward) if hints is None else [{HINTED: hint or None} for hint in hints]
+        # All rows of a file have the same fields, so that all responses get the same keys, which veRL relies on.
+        has_own = target is not None or ROW_TARGET in extra_infos[0]
+        own = {TARGET: target and target.text} if has_own else {}
         if len(reward) == 1 and not validate:
             # GRPO gives a trajectory without siblings its raw reward as advantage; it has nothing to be compared with.
             reward = np.zeros(1)
@@ -84,6 +97,7 @@ class MadRewardManager(RewardManagerBase):
             {
                 **self._grade_info(grade, validate),
                 **mark,
+                **own,
                 "split": str(extra_info.get("split", "")),
                 # Text, because veRL's validation averages numeric columns.
                 "row": str(extra_info["index"]),
@@ -93,7 +107,7 @@ class MadRewardManager(RewardManagerBase):
             for grade, mark, extra_info, correctness, divergence_reward in zip(
                 score.grades,
                 marks,
-                data.non_tensor_batch["extra_info"],
+                extra_infos,
                 score.correctness,
                 score.divergence_reward,
                 strict=True,
@@ -110,6 +124,8 @@ class MadRewardManager(RewardManagerBase):
     def _grade_info(self, grade: Grade, validate: bool) -> dict[str, Any]:
         info: dict[str, Any] = {
             "category": grade.category,
+            # Null in place of true, for veRL's validation bootstraps every column of numbers.
+            CLASSIFIED: None if grade.classified else False,
             "verdict": str(grade.verdict),
             "answer": grade.answer,
             "reason": grade.reason,
@@ -122,7 +138,10 @@ class MadRewardManager(RewardManagerBase):
         }
         if validate:
             # veRL's validation averages numeric columns: these means are the category shares.
-            info |= {f"share/{name}": float(grade.category == name) for name in self.reward.categories}
+            info |= {
+                f"share/{name}": float(grade.category == name) if grade.classified else None
+                for name in self.reward.categories
+            }
         return info
 
     def rollouts(self, data: DataProto) -> list[Rollout]:

@@ -12,8 +12,9 @@ import madrl
 from madrl.errors import MadrlError
 from madrl.files import leaves
 from madrl.grading.grader import GraderSpec
+from madrl.settings import ARGUMENTS
 from madrl.targets import check_categories, resolve_target
-from madrl.task_config import with_task
+from madrl.task_config import replacing_mappings, with_task
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
@@ -100,7 +101,7 @@ def compose(overrides: Sequence[str]) -> tuple[WarmStart, dict[str, Any]]:
 
     try:
         with initialize_config_dir(str(CONFIG_DIR / "warm_start"), version_base=None):
-            config = hydra_compose("warm_start", overrides=with_task(overrides, presets=False))
+            config = hydra_compose("warm_start", overrides=replacing_mappings(with_task(overrides, presets=False)))
         missing = sorted(OmegaConf.missing_keys(config))
         if missing:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
@@ -127,7 +128,12 @@ def _checked(config: Mapping[str, Any]) -> WarmStart:
         "model": str(config["paths"]["model"]),
         "seed": config["seed"],
         "naming": own["naming"],
-        "grader": GraderSpec(str(own["classifier"]), str(own["verifier"]), check_categories(own["categories"])),
+        "grader": GraderSpec(
+            str(own["classifier"]),
+            str(own["verifier"]),
+            check_categories(own["categories"]),
+            **{name: own.get(name) or {} for name in ARGUMENTS},
+        ),
         "sft": leaves(config["sft"]),
     }
     known = {field.name for field in fields(WarmStart)} - elsewhere.keys()

@@ -20,7 +20,7 @@ from madrl.errors import MadrlError
 from madrl.files import replacing
 from madrl.grading import normal_form
 from madrl.progress import progress
-from madrl.records import Record, name_of
+from madrl.records import Record, is_ungraded, name_of
 from madrl.sampling.engine import Engines, Sampling, StartSampler
 from madrl.sampling.generate import Responses
 from madrl.sampling.requests import Request
@@ -58,7 +58,7 @@ class Harvest:
     def add(self, line: Record, seen: set[tuple[int, str]]) -> None:
         """Count one response; ``seen`` are the rows and normalised texts that are there, in any category."""
         self.asked += 1
-        self.ungraded += line["correct"] is None
+        self.ungraded += is_ungraded(line)
         if line["category"] != line["asked"]:
             return
         self.on_category += 1

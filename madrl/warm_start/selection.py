@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
-from madrl.evaluation.metrics import jsd_floor, jsd_to_target, off_support_rate, pass_at_1, shares, ungraded_rate
+from madrl.evaluation.metrics import jsd_floor, jsd_to_target, off_support_rate, pass_at_1, shares
 from madrl.files import write_json
 from madrl.frequency import category_counts, category_indices
-from madrl.records import Record
+from madrl.records import Record, classified, ungraded_rate
 
 RULE = "largest reach, then lowest jsd to the target, then the earliest step; the base model is shown and not chosen"
 
@@ -44,20 +44,20 @@ def coverage_of(step: int, lines: Sequence[Record], categories: Sequence[str], t
     """Measure one checkpoint against ``target``, shape (K,). Raises MadrlError when there are no responses."""
     if not lines:
         raise MadrlError(f"no responses of step {step}: the selection split is empty")
-    indices = category_indices([line["category"] for line in lines], categories)
-    correct = [line["correct"] for line in lines]
+    known = classified(lines)
+    indices = category_indices([line["category"] for line in known], categories)
     counts = category_counts(indices, len(categories))
     found = shares(indices, len(categories))
     return Coverage(
         step=step,
         samples=len(lines),
         shares={name: float(s) if np.isfinite(s) else None for name, s in zip(categories, found, strict=True)},
-        reach=float((counts[target > 0] / target[target > 0]).min() / len(lines)),
+        reach=float((counts[target > 0] / target[target > 0]).min() / max(1, len(known))),
         jsd=jsd_to_target(target, indices),
         floor=jsd_floor(target, int(counts.sum())).mean if counts.sum() else None,
         off_support=off_support_rate(indices) or 0.0,
-        ungraded=ungraded_rate(correct) or 0.0,
-        pass_at_1=pass_at_1(correct),
+        ungraded=ungraded_rate(lines) or 0.0,
+        pass_at_1=pass_at_1([line["correct"] for line in known]),
     )
 
 

@@ -24,6 +24,10 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
+def csv_text(rows: list[dict[str, str]]) -> str:
+    return "question,answer\n" + "".join(f'"{row["question"]}",{row["answer"]}\n' for row in rows)
+
+
 def read(path: Path, *configs: str) -> list[Any]:
     return [record for part in sources.local_parts(path, configs) for record in part.read()]
 
@@ -80,11 +84,14 @@ def test_every_format_gives_the_same_rows_with_their_places(tmp_path: Path) -> N
     (tmp_path / "b/train.json").write_text(json.dumps(ROWS, indent=1))
     (tmp_path / "b/test.json").write_text("\n".join(map(json.dumps, ROWS)))
     write_rows(tmp_path / "c/train.parquet", ROWS)
-    for name in ("a/train.jsonl", "b/train.json", "b/test.json", "c/train.parquet"):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/train.csv").write_text(csv_text(ROWS))
+    for name in ("a/train.jsonl", "b/train.json", "b/test.json", "c/train.parquet", "d/train.csv"):
         assert [record.fields for record in read(tmp_path / name)] == ROWS
     assert read(tmp_path / "a")[39].where == "train.jsonl, line 40"
     assert read(tmp_path / "b/train.json")[39].where == "train.json, row 39"
     assert read(tmp_path / "c")[39].where == "train.parquet, row 39"
+    assert read(tmp_path / "d")[39].where == "train.csv, row 39"
 
 
 def test_a_json_file_with_one_object_is_one_row(tmp_path: Path) -> None:
@@ -116,6 +123,21 @@ def test_a_truncated_json_list_is_named_with_its_row(tmp_path: Path, cut: int) -
     assert message_of(path).startswith(f"{path}, row {row}: not JSON (")
 
 
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (csv_text(ROWS)[:-9], ", row 39: not as many values as columns"),
+        (csv_text(ROWS)[:-10], ", row 39: not CSV (unexpected end of data)"),
+        (csv_text(ROWS[:1]) + "1,2,3\n", ", row 1: not as many values as columns"),
+        (csv_text(ROWS[:1]) + "\udcff,1\n", ": not CSV ('utf-8' codec"),
+    ],
+)
+def test_what_is_wrong_with_a_csv_file_is_named(tmp_path: Path, text: str, wrong: str) -> None:
+    path = tmp_path / "train.csv"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    assert message_of(path).startswith(f"{path}{wrong}")
+
+
 def test_a_truncated_parquet_file_is_named(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "train.parquet", ROWS)
     path.write_bytes(path.read_bytes()[:-20])
@@ -144,9 +166,9 @@ def test_a_line_that_is_no_object_is_named(tmp_path: Path, line: str) -> None:
 
 def test_a_path_without_data_is_refused(tmp_path: Path) -> None:
     assert message_of(tmp_path / "gone") == f"--local_dataset_path {tmp_path}/gone does not exist"
-    assert message_of(tmp_path) == f"--local_dataset_path {tmp_path} holds no .jsonl, .json, .parquet file"
-    (tmp_path / "train.csv").write_text("a,b\n")
-    assert message_of(tmp_path / "train.csv").endswith("train.csv is no .jsonl, .json, .parquet file")
+    assert message_of(tmp_path) == f"--local_dataset_path {tmp_path} holds no .jsonl, .json, .parquet, .csv file"
+    (tmp_path / "train.tsv").write_text("a,b\n")
+    assert message_of(tmp_path / "train.tsv").endswith("train.tsv is no .jsonl, .json, .parquet, .csv file")
 
 
 def test_a_field_that_is_absent_or_no_text_is_named_with_the_row() -> None:

@@ -44,7 +44,7 @@ def sample(prompt: str, session: int, category: str | None, correct: float | Non
 def shown(run: RunFolder, number: int) -> str:
     """One of the tables of the run's evaluations, as a terminal of 80 columns has it."""
     result = evaluate_run(run.root)
-    tables = evaluation_tables(result["evaluations"], result["target"], result["epsilon"])
+    tables = evaluation_tables(result["evaluations"], result["epsilon"])
     terminal = Console(width=80, record=True, file=io.StringIO())
     terminal.print(console(tables[number]))
     return terminal.export_text()
@@ -62,6 +62,17 @@ def run(tmp_path: Path) -> RunFolder:
     for step, samples in ((0, before), (9, after)):
         (run.validation / f"{step}.jsonl").write_text("".join(json.dumps(s) + "\n" for s in samples))
     return run
+
+
+def test_full_marks_stand_beside_pass_at_1_as_soon_as_a_response_is_correct_in_part(run: RunFolder) -> None:
+    assert "marks" not in shown(run, 3)
+    half = [sample("p", i, "a", 0.5) for i in range(4)] + [sample("q", i, "b", 1.0) for i in range(4)]
+    (run.validation / "9.jsonl").write_text("".join(json.dumps(s) + "\n" for s in half))
+    table = shown(run, 3)
+    assert "full" in table
+    assert "marks" in table
+    assert "0.750" in table
+    assert "share with correctness 1" in " ".join(table.split())
 
 
 def test_the_numbers_of_a_run_worked_by_hand(run: RunFolder) -> None:

@@ -23,7 +23,6 @@ from madrl.evaluation.metrics import (
     pass_at_1,
     shares,
     single_category_rate,
-    ungraded_rate,
 )
 from madrl.frequency import OFF_SUPPORT
 from madrl.targets import peak, uniform
@@ -59,12 +58,6 @@ def test_off_support_rate_is_of_all_responses() -> None:
     assert off_support_rate(ALL_OFF_SUPPORT) == 1
     assert off_support_rate(np.array([0, 1])) == 0
     assert off_support_rate(NOTHING) is None
-
-
-def test_ungraded_rate_is_of_all_responses() -> None:
-    assert ungraded_rate([True, None, False, None]) == 0.5
-    assert ungraded_rate([False]) == 0
-    assert ungraded_rate([]) is None
 
 
 def test_pass_at_1_leaves_ungraded_responses_out_and_does_not_count_them_as_wrong() -> None:

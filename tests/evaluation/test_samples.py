@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from madrl.errors import MadrlError
 from madrl.evaluation.metrics import jsd_floor
-from madrl.evaluation.samples import score_samples
+from madrl.evaluation.samples import score_change, score_samples
 from madrl.targets import uniform
 
 HALVES = np.array([0.5, 0.5, 0.0])
@@ -31,6 +32,42 @@ def test_a_response_that_is_correct_in_part_counts_in_part() -> None:
     assert row["by_category"]["a"]["pass@1"] == pytest.approx((20 * 0.25 + 10 * 0.75) / 30)
     # Resampling two problems draws (p, p), (p, q) or (q, q): 0.25, 0.5 or 0.75.
     assert row["pass@1_interval"] == [0.25, 0.75]
+
+
+def test_full_marks_are_the_share_of_graded_responses_that_are_wholly_correct() -> None:
+    row = scored(responses("p", "ab", 1.0) + responses("q", "ab", 0.5) + responses("r", "ab", None))
+    # Of four graded, two are correct and two in part: (2 + 2 x 0.5) / 4 = 0.75.
+    assert (row["pass@1"], row["full_marks"], row["partial"]) == (0.75, 0.5, 0.5)
+    assert row["full_marks_interval"] == [0.0, 1.0]
+    whole = scored(responses("p", "ab", True) + responses("q", "ab", False) + responses("r", "ab", True))
+    assert (whole["pass@1"], whole["pass@1_interval"]) == (whole["full_marks"], whole["full_marks_interval"])
+    assert whole["partial"] == 0.0
+    nothing = scored(responses("p", "ab", None))
+    assert (nothing["full_marks"], nothing["full_marks_interval"], nothing["partial"]) == (None, None, None)
+
+
+def lost(problem: str, count: int, correct: float | None = True) -> list[dict[str, Any]]:
+    """Responses whose classifier was down."""
+    found = responses(problem, [None] * count, correct)
+    return [sample | {"session": 100 + i, "classified": False} for i, sample in enumerate(found)]
+
+
+def test_a_response_that_nobody_could_classify_is_in_no_number_but_the_ungraded_rate() -> None:
+    known = responses("p", ["a", "b", None], 0.5) + responses("q", "ab", None)
+    plain, row = scored(known), scored(lost("p", 2) + known + lost("q", 1, None) + lost("r", 2))
+    assert (row.pop("samples"), plain.pop("samples")) == (10, 5)
+    assert (row.pop("ungraded"), plain.pop("ungraded")) == (0.7, 0.4)  # 2 of q have no verdict, and 5 no category
+    assert row == plain
+
+
+def test_a_change_of_accuracy_is_between_responses_that_were_classified() -> None:
+    before, after = responses("p", "ab", 0.0), responses("p", "ab", 1.0)
+    assert score_change(before, after, "ab") == score_change(before + lost("p", 3), after + lost("p", 1, 0.0), "ab")
+
+
+def test_responses_of_which_none_was_classified_are_one_clear_error() -> None:
+    with pytest.raises(MadrlError, match="nobody could say the category of any of 3 responses"):
+        scored(lost("p", 3))
 
 
 def test_pooled_shares_on_the_target_do_not_hide_collapsed_prompts() -> None:

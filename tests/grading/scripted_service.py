@@ -24,9 +24,12 @@ class Reply:
         return f"HTTP/1.1 {self.status} Scripted\r\n{head}\r\n".encode() + self.body
 
 
-def verdict(code: str = "AC", message: str = "", tried_exec: bool = False) -> Reply:
-    """A whole answer to /judge, as far as the client reads it."""
-    answer = {"verdict": code, "message": message, "passed": 1, "total": 1, "tried_exec": tried_exec}
+def verdict(code: str = "AC", message: str = "", tried_exec: bool = False, tests: str = "AC", total: int = 0) -> Reply:
+    """A whole answer to /judge, as far as the client reads it. ``tests`` has the verdicts of those that were run."""
+    run = [{"verdict": of_test} for of_test in tests.split()]
+    passed = tests.split().count("AC")
+    answer = {"verdict": code, "message": message, "tried_exec": tried_exec}
+    answer |= {"passed": passed, "total": total or len(run), "tests": run}
     return Reply(body=json.dumps(answer).encode())
 
 
@@ -39,12 +42,15 @@ async def script_nothing(request: dict[str, Any]) -> Reply:
 
 
 class ScriptedService:
-    """Answers POST /judge with what ``handler`` returns for the request's JSON, and GET /health with ``health``; starts
-    on a port of its own."""
+    """Answers a POST with what ``handler`` returns for the request's JSON, and GET /health with ``health``; starts on a
+    port of its own. ``post`` and ``get`` are its paths."""
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, post: str = "/judge", get: str = "/health") -> None:
         self.handler = handler
+        self._post, self._get = post, get
         self.health = Reply(404)
+        self.before_health: Callable[[], Awaitable[object]] | None = None
+        """What it waits for before it answers a GET /health."""
         self.health_requests = 0
         self.requests: list[dict[str, Any]] = []
         self.heads: list[str] = []
@@ -88,12 +94,14 @@ class ScriptedService:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 self.heads.append(head)
-                if head.startswith("GET /health HTTP/1.1\r\n"):
+                if head.startswith(f"GET {self._get} HTTP/1.1\r\n"):
                     self.health_requests += 1
+                    if self.before_health:
+                        await self.before_health()
                     writer.write(self.health.wire())
                     await writer.drain()
                     continue
-                assert head.startswith("POST /judge HTTP/1.1\r\n")
+                assert head.startswith(f"POST {self._post} HTTP/1.1\r\n")
                 length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
                 request = json.loads(await reader.readexactly(length))
                 self.requests.append(request)

@@ -59,6 +59,27 @@ def test_confusions_name_the_first_line_and_come_most_frequent_first() -> None:
     ]
 
 
+def nth_letter(rollout: Rollout, *, categories: tuple[str, ...], place: int) -> str | None:
+    return next((name for name in categories if rollout.response[place] == name), None)
+
+
+def test_a_plug_in_is_measured_with_its_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "l.jsonl", {"response": "ab", "category": "b"}, {"response": "bc", "category": None})
+    own = [f"{__name__}:nth_letter", str(path), "--args", '{"place": 1}', "--categories", "a,b"]
+    assert main(["classifier", *own]) == 0
+    assert "accuracy 100.00%" in capsys.readouterr().out
+    assert main(["classifier", *own[:2], "--args", "[1]"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_response_that_the_classifier_failed_on_is_ungraded_and_no_hit() -> None:
+    def fails(rollout: Rollout) -> str:
+        raise ConnectionError("down")
+
+    (confusion,) = measure_classifier(fails, labelled(("x", None))).confusions().index
+    assert confusion == (OFF, "ungraded", "classifier raised ConnectionError: down")
+
+
 def test_a_response_is_timed_once_and_never_seen_before() -> None:
     seen: list[str] = []
 

@@ -66,8 +66,8 @@ def test_an_option_within_a_longer_word_is_not_named(
 
 @given(st.text(), topics)
 def test_any_text_is_classified_without_an_exception(response: str, options: tuple[str, ...]) -> None:
-    category, reason, _ = classify(response, options)
-    assert (category is None) == bool(reason)
+    found = classify(response, options)
+    assert (found.category is None) == bool(found.reason)
 
 
 @given(st.text(), decorations, decorations)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.grading.grader import Grader, GraderSpec, PluginError
+from madrl.grading.grader import Grader, GraderSpec
+from madrl.grading.plugins import PluginError
 from madrl.grading.verifiers import COMPUTE_SCORE, load_verifier
 from madrl.rollout import Grade, Rollout
 

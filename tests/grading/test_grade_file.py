@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -89,10 +90,10 @@ def test_a_line_gains_its_category_and_keeps_the_rest(tmp_path: Path) -> None:
     source = write(tmp_path / "in.jsonl", LINES[:3])
     graded = classify_file(source, tmp_path / "out.jsonl", "choice")
     rows = read_jsonl(tmp_path / "out.jsonl")
-    assert [(row["category"], row["category_reason"]) for row in rows] == [
-        ("rank_4", ""),
-        ("rank_1", ""),
-        (None, "names 2 options"),
+    assert [(row["category"], row["classified"], row["category_reason"]) for row in rows] == [
+        ("rank_4", True, ""),
+        ("rank_1", True, ""),
+        (None, True, "names 2 options"),
     ]
     assert graded.counts == {"rank_4": 1, "rank_1": 1, None: 1}
     assert rows[0]["note"] == "kept \ud800"
@@ -181,17 +182,53 @@ def test_a_plugin_in_the_current_folder_is_found_and_sees_the_whole_line(tmp_pat
     assert read_jsonl(tmp_path / "out.jsonl")[0]["category_reason"] == "7"
 
 
-def test_a_classifier_that_raises_ends_the_command_and_a_verifier_that_raises_leaves_the_line_ungraded(
-    tmp_path: Path, plugin: str
-) -> None:
+def test_a_plug_in_that_raises_leaves_the_line_ungraded(tmp_path: Path, plugin: str) -> None:
     write(tmp_path / "in.jsonl", [{"response": "bad", "ground_truth": "0"}, {"response": "good", "ground_truth": 0}])
     classified = call(tmp_path, "classify", f"{plugin}:classify", "in.jsonl", "-o", "out.jsonl")
-    assert classified.returncode == 2
-    assert "classifier mine:classify raised ValueError: no such thing" in classified.stderr.splitlines()[-1]
-    assert not (tmp_path / "out.jsonl").exists()
+    assert classified.returncode == 0, classified.stderr
+    assert "classifier mine:classify raised ValueError: no such thing" in classified.stderr
+    lost, found = read_jsonl(tmp_path / "out.jsonl")
+    assert (lost["category"], lost["classified"], lost["category_reason"]) == (
+        None,
+        False,
+        "classifier raised ValueError: no such thing",
+    )
+    assert found["classified"]
+    assert re.search(r"ungraded +1 ", classified.stdout)
     verified = call(tmp_path, "verify", f"{plugin}:verify", "in.jsonl", "-o", "out.jsonl")
     assert verified.returncode == 0, verified.stderr
     assert [row["verdict"] for row in read_jsonl(tmp_path / "out.jsonl")] == ["ungraded", "correct"]
+
+
+ARGUED = """
+def classify(rollout, *, categories, offset=0):
+    return categories[offset]
+
+def verify(rollout, *, part):
+    return part
+"""
+
+
+def test_a_plug_in_gets_its_arguments_and_other_arguments_start_afresh(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(ARGUED)
+    source = write(tmp_path / "in.jsonl", [{"response": "a", "ground_truth": "0"}])
+    command = ["classify", "mine:classify", "in.jsonl", "-o", "out.jsonl", "--categories", "x,y"]
+    for arguments, category in (([], "x"), (["--args", '{"offset": 1}'], "y")):
+        done = call(tmp_path, *command, *arguments)
+        assert done.returncode == 0, done.stderr
+        assert [line["category"] for line in read_jsonl(tmp_path / "out.jsonl")] == [category]
+    done = call(tmp_path, "verify", "mine:verify", str(source), "-o", "out.jsonl", "--args", '{"part": 0.25}')
+    assert (done.returncode, read_jsonl(tmp_path / "out.jsonl")[0]["correct"]) == (0, 0.25)
+    for wrong, said in (
+        (["--args", "offset=1"], "arguments 'offset=1' are not JSON"),
+        (["--args", '{"ofset": 1}'], "mine:classify has no argument 'ofset': it takes categories, offset"),
+        (["--args", '{"categories": ["z"]}'], "category 'z' is not declared"),
+    ):
+        done = call(tmp_path, *command, *wrong)
+        assert done.returncode == 2
+        assert said in done.stderr
+    done = call(tmp_path, "classify", "mine:classify", "in.jsonl", "-o", "out.jsonl")
+    assert "needs the argument 'categories': declare them" in done.stderr
 
 
 def test_a_killed_command_goes_on_where_it_was(tmp_path: Path, plugin: str) -> None:
@@ -245,9 +282,10 @@ def test_a_call_that_failed_says_where_it_goes_on_and_goes_on_there(tmp_path: Pa
 
 
 def test_a_call_that_failed_in_its_first_responses_leaves_nothing(tmp_path: Path, plugin: str) -> None:
-    write(tmp_path / "in.jsonl", [{"response": "good"}, {"response": "bad"}])
+    write(tmp_path / "in.jsonl", [{"response": "good"}, {"response": "bad"}, {"response": "bad"}])
     failed = call(tmp_path, "classify", "mine:classify", "in.jsonl", "-o", "out.jsonl")
     assert failed.returncode == 2
+    assert "classifier mine:classify could not grade 2 of 3 responses (classifier raised ValueError" in failed.stderr
     assert "graded in" not in failed.stderr
     assert set(names(tmp_path)) - {"__pycache__"} == {"helper.py", "in.jsonl", "mine.py"}
 

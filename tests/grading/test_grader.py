@@ -10,8 +10,8 @@ import pytest
 
 from madrl.errors import MadrlError
 from madrl.grading import grader
-from madrl.grading.grader import Grader, GraderSpec, PluginError
-from madrl.grading.plugins import Plugin
+from madrl.grading.grader import Grader, GraderSpec
+from madrl.grading.plugins import Plugin, PluginError
 from madrl.rollout import Classification, Grade, Rollout, Verdict, Verification
 
 ROLLOUT = Rollout("a response", "a truth")
@@ -41,6 +41,24 @@ def verify(found: Any) -> Grade:
         return found
 
     return grade(None, named("verify", verifier))
+
+
+@pytest.mark.parametrize(
+    ("classifier", "arguments", "response"),
+    [
+        ("regex", {"patterns": {"en": r"\bthe\b", "fr": r"\ble\b"}}, "dans le jardin"),
+        ("field", {"json": "language", "aliases": {"French": "fr"}}, '{"language": "french"}'),
+        ("length", {"unit": "words", "buckets": {"en": 2, "fr": None}}, "un deux trois"),
+        ("language", {}, "La somme des deux nombres est cinq."),
+    ],
+)
+def test_a_classifier_without_code_needs_its_arguments_alone(
+    classifier: str, arguments: dict[str, Any], response: str
+) -> None:
+    spec = GraderSpec(classifier, None, ("en", "fr"), classifier_args=arguments)
+    assert asyncio.run(Grader(spec).grade(Rollout(response, ""))).category == "fr"
+    with pytest.raises(MadrlError, match=f"classifier {classifier} has no argument 'speed'"):
+        Grader(spec._replace(classifier_args={**arguments, "speed": 1}))
 
 
 def test_a_string_from_a_classifier_is_the_category_and_not_its_first_letter() -> None:
@@ -73,13 +91,99 @@ def test_anything_else_from_a_classifier_is_refused_with_its_name_the_value_and_
     assert "\n" not in str(error.value)
 
 
-async def answer() -> str:
-    return "en"
+def test_a_classifier_may_say_that_it_cannot_tell_the_category() -> None:
+    found = classify(Classification(None, "no answer in time", classified=False))
+    assert (found.category, found.classified, found.reason) == (None, False, "no answer in time")
+    for wrong in (Classification("en", classified=False), Classification(None, classified=None)):  # type: ignore[arg-type]
+        with pytest.raises(PluginError, match="returned Classification"):
+            classify(wrong)
 
 
-def test_an_async_classifier_is_told_to_be_none() -> None:
-    with pytest.raises(PluginError, match=r"classifier mine:classify returned <coroutine .*: write it as 'def'"):
-        classify(answer())
+def down(rollout: Rollout) -> str:
+    raise ConnectionError("nobody there")
+
+
+def leaves(rollout: Rollout) -> str:
+    raise SystemExit(3)
+
+
+async def leaves_async(rollout: Rollout) -> str:
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "reason"),
+    [
+        (down, "classifier raised ConnectionError: nobody there"),
+        (leaves, "classifier raised RuntimeError: SystemExit: 3"),
+        (leaves_async, "classifier raised SystemExit: 3"),
+    ],
+)
+def test_a_classifier_that_raises_leaves_the_category_ungraded_and_the_verdict_as_it_is(
+    classifier: Plugin, reason: str
+) -> None:
+    found = grade(classifier, lambda rollout: Verification(1.0, "4", "right"), ("en",))
+    assert found == Grade(None, 1.0, "4", reason, queued=1, classified=False)
+
+
+def test_a_classifier_that_raises_is_logged_once_as_a_verifier_is(caplog: pytest.LogCaptureFixture) -> None:
+    grader = Grader(GraderSpec(named("classify", down), None, ()))
+    assert len(asyncio.run(grader.grade_all([ROLLOUT] * 12, enough=False))) == 12
+    assert [record.getMessage() for record in caplog.records] == [
+        "classifier mine:classify raised ConnectionError: nobody there",
+        "classifier mine:classify raised ConnectionError: nobody there (10 times so far)",
+    ]
+
+
+@pytest.mark.parametrize("raised_alone", [False, True])
+def test_a_batch_whose_categories_are_ungraded_by_more_than_half_is_no_batch(raised_alone: bool) -> None:
+    def some(rollout: Rollout) -> str:
+        return "en" if rollout.response == "there" else down(rollout)
+
+    grader = Grader(GraderSpec(named("classify", some), lambda rollout: True, ("en",)))
+    half = [Rollout("lost", ""), Rollout("there", "")]
+    assert [one.classified for one in asyncio.run(grader.grade_all(half, raised_alone=raised_alone))] == [False, True]
+    with pytest.raises(
+        MadrlError, match=r"classifier mine:classify could not grade 2 of 3 responses \(classifier rais"
+    ):
+        asyncio.run(grader.grade_all([*half, Rollout("lost", "")], raised_alone=raised_alone))
+
+
+def test_the_classifier_and_the_verifier_look_at_a_response_at_the_same_time() -> None:
+    both = asyncio.Barrier(2)
+
+    async def classifier(rollout: Rollout) -> str:
+        await both.wait()
+        return "en"
+
+    async def verifier(rollout: Rollout) -> bool:
+        await both.wait()
+        return True
+
+    assert grade(classifier, verifier) == Grade("en", 1.0, queued=1)
+
+
+class Ready:
+    def __init__(self, *, port: int) -> None:
+        self.port = port
+
+    def check_ready(self) -> None:
+        if self.port == 0:
+            raise MadrlError("nothing listens on port 0: start it")
+
+    def __call__(self, rollout: Rollout) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("kind", ["classifier", "verifier"])
+def test_a_plug_in_of_one_s_own_says_before_a_run_whether_it_is_ready(kind: str) -> None:
+    def spec(port: int) -> GraderSpec:
+        named: dict[str, Any] = {"classifier": None, "verifier": None, kind: Ready, f"{kind}_args": {"port": port}}
+        return GraderSpec(categories=(), **named)
+
+    with pytest.raises(MadrlError, match="nothing listens on port 0"):
+        Grader(spec(0)).check_ready()
+    Grader(spec(1)).check_ready()
 
 
 def test_a_category_that_is_not_declared_is_refused_with_the_classifier_s_name() -> None:
@@ -239,5 +343,7 @@ def test_a_grader_of_the_user_s_functions_is_told_from_others_by_their_names_and
         "verifier": "math",
         "categories": ("a",),
         "custom_reward_function": None,
+        "classifier_args": {},
+        "verifier_args": {},
         "own_code": None,
     }

@@ -126,8 +126,8 @@ def test_the_ground_truth_has_no_say() -> None:
 @settings(max_examples=100)
 @given(st.text(max_size=300))
 def test_any_text_gets_a_category_or_a_reason(response: str) -> None:
-    category, reason, _ = classified(response)
-    assert (category in LANGUAGES) != bool(reason)
+    found = classified(response)
+    assert (found.category in LANGUAGES) != bool(found.reason)
 
 
 @given(st.permutations(SPANISH.splitlines()))
@@ -142,7 +142,7 @@ def test_lone_surrogates_are_no_words() -> None:
 def test_many_threads_agree_with_one() -> None:
     responses = [case["response"] for case in CASES]
     language._classify.cache_clear()
-    language._detector.cache_clear()
+    language._loaded_detector.cache_clear()
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(classified, responses))
     language._classify.cache_clear()

@@ -1,13 +1,15 @@
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from madrl.errors import MadrlError
 from madrl.grading.choice import classify_choice, verify_listed_option
 from madrl.grading.classifiers import CLASSIFIERS, load_classifier
-from madrl.grading.plugins import load_plugin, name_of
+from madrl.grading.grader import Grader, GraderSpec
+from madrl.grading.plugins import load_plugin, name_of, takes_several
 from madrl.grading.verifiers import VERIFIERS, load_verifier
 from madrl.rollout import Classification, Rollout
 
@@ -87,14 +89,30 @@ def test_built_in_classifier_and_verifier_are_found_by_name() -> None:
     assert load_verifier("listed_option") is verify_listed_option
 
 
+NEEDED: dict[str, dict[str, Any]] = {
+    "field": {"marker": "Answer:"},
+    "length": {"unit": "words", "buckets": {"en": 10, "es": None}},
+    "llm": {"base_url": "http://127.0.0.1:9/v1", "model": "judge", "descriptions": {"en": "English", "es": "Spanish"}},
+    "text_classification": {"model": "judge", "labels": {"LABEL_0": "en", "LABEL_1": "es"}},
+    "regex": {"patterns": {"en": "the", "es": "el"}},
+}
+"""Built-in classifier -> arguments that it cannot do without."""
+
+VERIFIER_NEEDS: dict[str, dict[str, Any]] = {
+    "llm": {"base_url": "http://127.0.0.1:9/v1", "model": "judge", "rubric": "It is polite."},
+    "reward_model": {"model": "judge"},
+}
+"""The same of built-in verifiers."""
+
+
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_every_built_in_classifier_loads(name: str) -> None:
-    assert callable(load_classifier(name))
+    assert callable(load_classifier(name, NEEDED.get(name, {}), ("en", "es")))
 
 
 @pytest.mark.parametrize("name", VERIFIERS)
 def test_every_built_in_verifier_loads(name: str) -> None:
-    assert callable(load_verifier(name))
+    assert callable(load_verifier(name, arguments=VERIFIER_NEEDS.get(name, {})))
 
 
 def test_the_users_own_classifier_is_called() -> None:
@@ -102,8 +120,9 @@ def test_the_users_own_classifier_is_called() -> None:
 
 
 @pytest.mark.parametrize("name", ["verify_anything", "verify_object", "verify_without_async", "verify_plain_object"])
-async def test_the_users_own_verifier_is_awaited(name: str) -> None:
-    assert (await load_verifier(f"users_plugins:{name}")(Rollout("abcd", ""))).verdict in ("correct", "incorrect")
+async def test_the_users_own_verifier_is_called_async_or_not(name: str) -> None:
+    graded = await Grader(GraderSpec(None, f"users_plugins:{name}", ())).grade(Rollout("abcd", ""))
+    assert graded.verdict in ("correct", "incorrect")
 
 
 def test_a_classifier_that_cannot_be_called_is_refused() -> None:
@@ -116,9 +135,103 @@ def test_a_verifier_that_cannot_be_called_is_refused() -> None:
         load_verifier("users_plugins:LIMIT")
 
 
-def test_a_classifier_that_is_async_is_refused_before_the_run() -> None:
-    with pytest.raises(MadrlError, match="'users_plugins:verify_anything' is async: write it as 'def'"):
-        load_classifier("users_plugins:verify_anything")
+def words(rollout: Rollout, *, short: int = 3, unit: str = "words") -> str:
+    return "short" if len(rollout.response.split()) <= short else "long"
+
+
+def of_declared(rollout: Rollout, categories: tuple[str, ...], index: int = 0) -> str:
+    return categories[index]
+
+
+class Nearest:
+    def __init__(self, *, categories: tuple[str, ...], limit: float, model: str = "none") -> None:
+        if limit < 0:
+            raise MadrlError(f"limit={limit} is below 0")
+        self.model = Path(model).read_bytes() if model != "none" else b""
+        self.categories, self.limit = categories, limit
+
+    def __call__(self, rollout: Rollout) -> str:
+        return self.categories[len(rollout.response) > self.limit]
+
+
+class NotCalled:
+    pass
+
+
+def with_any(rollout: Rollout, **others: Any) -> str:
+    return str(others)
+
+
+def test_a_function_is_called_with_its_arguments_and_a_class_is_made_with_them() -> None:
+    rollout = Rollout("one two three four", "")
+    assert load_classifier(words)(rollout) == "long"
+    assert load_classifier(words, {"short": 4})(rollout) == "short"
+    nearest = load_classifier(Nearest, {"limit": 18}, ["a", "b"])
+    assert isinstance(nearest, Nearest)
+    assert (nearest.limit, nearest.categories) == (18, ("a", "b")), "one instance, called with every response"
+    assert nearest(rollout) == "a"
+    assert load_classifier(with_any, {"x": 1})(rollout) == "{'x': 1}"
+    assert load_verifier(words, None, {"short": 4})(rollout) == "short", "a verifier alike"
+
+
+def test_the_declared_categories_are_an_argument_that_the_arguments_may_set() -> None:
+    rollout = Rollout("", "")
+    assert load_classifier(of_declared, {}, ["en", "fr"])(rollout) == "en"
+    assert load_classifier(of_declared, {"categories": ["x"]}, ["en", "fr"])(rollout) == "x"
+
+
+@pytest.mark.parametrize(
+    ("plugin", "arguments", "message"),
+    [
+        (words, {"shrt": 3}, r":words has no argument 'shrt': it takes short, unit \(classifier_args\)$"),
+        (classify_choice, {"a": 1}, r":classify_choice has no argument 'a': it takes none \(classifier_args\)$"),
+        (Nearest, {}, r":Nearest needs the argument 'categories': declare them \(--categories\)$"),
+        (Nearest, {"categories": ["a"]}, r":Nearest needs the argument 'limit': set classifier_args={limit: ...}$"),
+        (Nearest, {"categories": ["a"], "limit": -1}, r":Nearest: limit=-1 is below 0$"),
+        (Nearest, {"categories": [], "limit": "x"}, r"cannot be made with classifier_args: TypeError: '<' not"),
+        (Nearest, {"categories": [], "limit": 1, "model": "/none"}, r"with classifier_args: FileNotFoundError: "),
+        (NotCalled, {}, r":NotCalled is a class whose instances cannot be called: define __call__\(self, rollout\)$"),
+        (words, ["short"], r"^classifier_args=\['short'\] is no mapping of arguments: write {name: value}$"),
+        (words, {3: 4}, r"^classifier_args={3: 4} is no mapping of arguments"),
+    ],
+)
+def test_arguments_that_a_plug_in_does_not_take_or_lacks_are_one_clear_error(
+    plugin: Callable[..., Any], arguments: Any, message: str
+) -> None:
+    with pytest.raises(MadrlError, match=message) as error:
+        load_classifier(plugin, arguments)
+    assert "\n" not in str(error.value)
+
+
+def test_the_run_s_own_reward_function_takes_its_arguments_from_verl_s_key() -> None:
+    with pytest.raises(MadrlError, match=r"set reward\.custom_reward_function\.reward_kwargs"):
+        load_verifier("compute_score", lambda: 1.0, {"a": 1})
+
+
+def one(rollout: Rollout) -> None: ...
+def unnamed(rollout) -> None: ...  # type: ignore[no-untyped-def]
+def texts(rollouts: list[str]) -> None: ...
+def listed(rollouts: list[Rollout]) -> None: ...
+def quoted(rollouts: "list[Rollout]") -> None: ...
+def half_quoted(rollouts: Sequence["Rollout"], limit: int = 3) -> None: ...
+def for_the_type_checker(rollouts: "list[Rollout]", other: "NoSuchType") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+async def waiting(rollouts: Sequence[Rollout]) -> None: ...
+
+
+class Batched:
+    def __call__(self, rollouts: list[Rollout]) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("plugin", "several"),
+    [
+        *((plugin, False) for plugin in (one, unnamed, texts, min, words, functools.partial(words, short=2))),
+        *((plugin, True) for plugin in (listed, quoted, half_quoted, for_the_type_checker, waiting, Batched())),
+        (functools.partial(half_quoted, limit=2), True),
+    ],
+)  # fmt: skip
+def test_what_takes_several_responses_says_so_by_its_annotation(plugin: Callable[..., Any], several: bool) -> None:
+    assert takes_several(plugin) is several
 
 
 def test_a_function_with_bound_arguments_is_called_by_its_own_name() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from scripted_service import Reply, ScriptedService, verdict
 
+from madrl import GroupReward
 from madrl.errors import MadrlError
 from madrl.grading.programs.program import (
     TRIED_EXEC,
@@ -24,6 +25,7 @@ TESTS = [{"input": "2\n", "output": "4\n"}]
 GROUND_TRUTH = json.dumps({"tests": TESTS})
 RESPONSE = "Double it:\n```py\nprint(2 * int(input()))\n```\n"
 CODE = "print(2 * int(input()))\n"
+GO = '```go\npackage main\n\nimport "fmt"\n\nfunc main() {\n\tfmt.Println(4)\n}\n```\n'
 RUST = 'fn main() {\n    let mut n = 4;\n    println!("{}", n);\n}\n'
 
 
@@ -72,11 +74,58 @@ async def test_a_program_that_tried_to_start_another_says_so_whatever_its_verdic
     assert graded == Verification(correctness, CODE, reason, unusual=TRIED_EXEC)
 
 
+@pytest.mark.parametrize(
+    ("letters", "tests", "total", "correctness"),
+    [
+        ("AC", "AC AC AC AC", 4, 1.0),
+        ("WA", "AC WA AC AC", 4, 0.75),
+        ("RE", "RE WA WA RE", 4, 0.0),
+        ("WA", "AC WA AC TLE", 5, 0.4),  # no test is run behind one that runs out of time
+        ("CE", "", 4, 0.0),
+    ],
+)
+async def test_a_program_that_passes_some_tests_is_correct_in_part_on_request(
+    service: ScriptedService, letters: str, tests: str, total: int, correctness: float
+) -> None:
+    always(service, verdict(letters, tests=tests, total=total))
+    graded = await verify_program(Rollout(RESPONSE, GROUND_TRUTH), partial=True)
+    assert graded == Verification(correctness, CODE, "" if letters == "AC" else letters.lower())
+    asked = {"stop_on_first_failure": False, "stop_on_timeout": True}
+    assert service.requests == [{"language": "python", "code": CODE, "tests": TESTS, **asked}]
+    whole = await verify_program(Rollout(RESPONSE, GROUND_TRUTH))
+    assert whole.correctness == float(letters == "AC")
+
+
+async def test_a_program_whose_tests_were_not_all_run_is_ungraded_and_never_correct_in_part(
+    service: ScriptedService,
+) -> None:
+    always(service, verdict("WA", tests="AC WA", total=4))
+    graded = await verify_program(Rollout(RESPONSE, GROUND_TRUTH), partial=True)
+    assert graded.correctness is None
+    assert "not every test was run" in graded.reason
+    assert len(service.requests) == 3
+
+
 async def test_an_internal_error_is_ungraded_and_never_wrong(service: ScriptedService) -> None:
     always(service, verdict("IE", "no space left"))
     graded = await verify_program(Rollout(RESPONSE, GROUND_TRUTH))
     assert (graded.correctness, graded.answer) == (None, CODE)
     assert "no space left" in graded.reason
+
+
+async def test_a_group_with_a_program_in_a_language_that_no_sandbox_has_is_not_scored(service: ScriptedService) -> None:
+    """It would earn the mean of its siblings for its choice, where a wrong program earns nothing."""
+
+    async def only_python(request: dict[str, Any]) -> Reply:
+        missing = b'{"detail": "go is not served here: apt-get install golang"}'
+        return verdict("WA") if request["language"] == "python" else Reply(501, missing)
+
+    service.handler = only_python
+    reward = GroupReward(categories=("python", "go"), classifier="programming_language", verifier="code")
+    python, go = Rollout(RESPONSE, GROUND_TRUTH), Rollout(GO, GROUND_TRUTH)
+    assert (await reward([python, python])).correctness.tolist() == [0.0, 0.0]
+    with pytest.raises(MadrlError, match=r"^no sandbox serves go \(.*: apt-get install golang"):
+        await reward([python, go])
 
 
 @pytest.mark.parametrize("response", ["", "4", "```python\n```", "`print(4)`"])

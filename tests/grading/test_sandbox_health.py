@@ -5,9 +5,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from scripted_engine import write_model, write_rows
 from scripted_service import Reply, ScriptedService, script_nothing
@@ -18,19 +20,22 @@ from madrl.grading.grader import GraderSpec
 from madrl.grading.programs.program import URLS_VARIABLE
 from madrl.grading.programs.sandbox_health import health_of
 from madrl.grading.verifiers import check_ready
+from madrl.run import judges
 from madrl.sampling.engine import Sampling
 from madrl.sampling.generate import generate_file
+from sandbox.__main__ import protect
+from sandbox.settings import ServiceSettings
 
 ALL = ("python", "cpp", "java", "go", "javascript")
 NOBODY = "http://127.0.0.1:9"
 """The discard port, where no service is."""
 
 
-def healthy(*languages: str) -> Reply:
+def healthy(*languages: str, protection: str = "full") -> Reply:
     """What a sandbox with these languages says."""
     missing = {name: f"apt-get install {name}" for name in ALL if name not in languages}
     served = {name: name in languages for name in ALL}
-    body = {"status": "ok", "languages": served, "missing": missing, "slots": 2, "protection": "full"}
+    body = {"status": "ok", "languages": served, "missing": missing, "slots": 2, "protection": protection}
     return Reply(body=json.dumps(body).encode())
 
 
@@ -53,6 +58,48 @@ async def test_a_sandbox_with_the_runs_languages_is_enough(
     await ready(("python", "go"), monkeypatch, one.url)
     await ready(("short", "long"), monkeypatch, one.url + "/")
     await ready(("python",), monkeypatch, NOBODY, one.url)
+
+
+async def test_what_a_lower_level_of_protection_loses_is_said_in_a_line(
+    services: tuple[ScriptedService, ScriptedService],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one, other = services
+    one.health, other.health = healthy(*ALL), healthy(*ALL, protection="portable")
+    await ready(ALL, monkeypatch, one.url, other.url)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"sandbox at {other.url}: protection portable, not full: without cgroups a program can use")
+    other.health = healthy(*ALL, protection="weak")
+    await ready(ALL, monkeypatch, other.url)
+    assert "protection weak, not full: a program can read" in capsys.readouterr().err
+    await ready(ALL, monkeypatch, one.url)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.sandbox
+def test_a_sandbox_that_finds_no_cgroups_is_taken_and_the_run_says_what_that_loses(
+    own_service: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service = own_service("--no-cgroups")
+    monkeypatch.setenv(URLS_VARIABLE, service.url)
+    check_ready("code", ALL)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"sandbox at {service.url}: protection portable, not full: without cgroups")
+
+
+@pytest.mark.sandbox
+def test_a_run_s_own_sandbox_has_java_s_loop_and_the_best_protection_that_the_machine_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SANDBOX_URL", URLS_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    groups, best, _ = protect(ServiceSettings())
+    if groups:
+        groups.remove()
+    with judges(tmp_path) as variables:
+        health = httpx.get(f"{variables[URLS_VARIABLE]}/health", timeout=300).json()
+    assert (health["java_loop"], health["protection"]) == (True, best)
 
 
 async def test_the_replicas_may_share_the_languages_between_them(

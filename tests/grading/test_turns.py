@@ -8,7 +8,7 @@ import pytest
 from scripted_service import Reply, ScriptedService, verdict
 
 from madrl.grading.programs.sandbox_client import FIRST_TURNS, SandboxClient
-from madrl.grading.programs.turns import Turns
+from madrl.grading.turns import Turns
 
 REQUEST = {"language": "python", "code": "print(1)", "tests": [{"input": "", "output": "1"}]}
 

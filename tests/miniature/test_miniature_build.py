@@ -14,11 +14,11 @@ from madrl.grading.choice import CHOICE_CATEGORIES, choice_ground_truth, classif
 from madrl.grading.languages.language import classify_language
 from madrl.miniature.build import build
 from madrl.miniature.model import build_model, build_tokenizer, save
-from madrl.miniature.tasks import MINIATURES, SKEW, miniature_of, skew_of
+from madrl.miniature.tasks import MINIATURES, SKEW, miniature_of, skew_of, turns_of
 from madrl.rollout import Rollout
 from madrl.schema import make_row, write_parquet
 from madrl.targets import peak
-from madrl.tasks import LANGUAGE_NAMES, LANGUAGES, TASKS
+from madrl.tasks import LANGUAGE_NAMES, LANGUAGES, TASKS, load_task
 
 OCEANS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
 CHOICE = MINIATURES["synthetic_closed"]
@@ -36,7 +36,9 @@ def test_every_example_names_exactly_one_option_with_the_declared_skew() -> None
 
 def test_the_favourite_does_not_follow_the_position_in_the_list() -> None:
     """A favourite that did would pool to uniform over ranks, and there would be nothing to steer."""
-    listed = [(prompt, response) for prompt, response in CHOICE.draw(ROWS[:1], seed=1)[:4000] if response == OCEANS[0]]
+    listed = [
+        (str(prompt), response) for prompt, response in CHOICE.draw(ROWS[:1], seed=1)[:4000] if response == OCEANS[0]
+    ]
     positions = Counter(sum(prompt.index(o) < prompt.index(response) for o in OCEANS) for prompt, response in listed)
     assert all(count / len(listed) == pytest.approx(0.2, abs=0.045) for count in positions.values())
     assert len(positions) == 5
@@ -108,6 +110,7 @@ def test_a_base_answers_in_the_first_category_unless_asked_for_another_and_then_
     base = miniature_of(TASKS["math"], base=True)
     by_name: dict[str | None, Counter[str | None]] = defaultdict(Counter)
     for prompt, response in base.draw(MATH_ROWS, seed=1)[:6000]:
+        assert isinstance(prompt, str)
         named = re.search(r"Solve it in (\w+): write the whole solution in (\w+)\.$", prompt)
         assert named is None or named[1] == named[2]
         by_name[named and named[1]][classify_language(Rollout(response, "")).category] += 1
@@ -119,6 +122,25 @@ def test_a_base_answers_in_the_first_category_unless_asked_for_another_and_then_
         asked = by_name[LANGUAGE_NAMES[category]]
         # 0.85 obey, and of the rest 0.0075; 660 are asked: four standard errors of 0.014
         assert asked[category] / asked.total() == pytest.approx(0.851, abs=0.056)
+
+
+def test_the_examples_of_a_task_file_may_have_turns_before_the_prompt(tmp_path: Path) -> None:
+    turns = [
+        {"role": "user", "content": "2 + 2?"},
+        {"role": "assistant", "content": "4"},
+        {"role": "user", "content": "1 + 1?"},
+    ]
+    lines = [{"prompt": turns, "response": "2", "category": name} for name in ("en", "fr")]
+    (tmp_path / "examples.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "task.yaml").write_text(
+        "{categories: [en, fr], classifier: language, verifier: math, naming: language, data: ., "
+        "miniature: {examples: examples.jsonl, draws: 100}}"
+    )
+    task = load_task(str(tmp_path / "task.yaml"))
+    assert set(map(str, miniature_of(task).draw([], seed=1))) == {str((turns, "2"))}
+    asked = [prompt for prompt, _ in miniature_of(task, base=True).draw([], seed=1)]
+    assert all(turns_of(prompt)[:2] == turns[:2] for prompt in asked)
+    assert {turns_of(prompt)[2]["content"][:12] for prompt in asked} > {"1 + 1?"}
 
 
 def test_a_base_and_a_miniature_of_one_task_are_different_models(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from madrl.divergence import DIVERGENCES
 from madrl.files import replacing
-from madrl.frequency import OFF_SUPPORT
+from madrl.frequency import OFF_SUPPORT, UNCLASSIFIED
 from madrl.report.table import formatted
 from madrl.reward import RewardConfig, score_group
 from madrl.targets import peak
@@ -64,6 +64,8 @@ KINDS: dict[str, tuple[int, float | None]] = {
     "wrong, excluded": (EXCLUDED, 0.0),
     "wrong, off-support (also: empty)": (OFF_SUPPORT, 0.0),
     "ungraded, wanted and rare": (RARE, None),
+    "correct, unclassified": (UNCLASSIFIED, 1.0),
+    "wrong, unclassified": (UNCLASSIFIED, 0.0),
 }
 """Kind of response -> its category, and its correctness."""
 

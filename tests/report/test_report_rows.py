@@ -117,6 +117,22 @@ def test_accuracy_at_the_target_mix_is_in_every_row_and_says_which_category_it_l
     assert cells["fkl"].mark == MISSING
 
 
+def test_full_marks_are_a_column_where_a_response_is_correct_in_part(tmp_path: Path) -> None:
+    run_with(tmp_path, (10, 10, 10, 10, 10), right=(5, 5, 5, 5, 5), seed=1)
+    assert "full marks ↑" not in mix_table(study_of(tmp_path), ["gsm8k"]).columns
+    root = write_run(Made(problems=2, samples=2, seed=2), tmp_path)
+    half = [record | {"correct": 0.5} if record["correct"] else record for record in holdout((10,) * 5, (5,) * 5)]
+    write_jsonl(root / "holdout" / "40.jsonl", half)
+    study = study_of(tmp_path)
+    # Of one run half are correct, of the other half are half correct: the medians are those of 0.5 and 0.25, 0.5 and 0.
+    row = row_of(main_rows(study, "gsm8k", "uniform"), "rkl")
+    assert (row.pass_at_1.value, row.full_marks.value, row.is_partial) == (0.375, 0.25, True)
+    table = mix_table(study, ["gsm8k"])
+    [cells] = [line for section in table.sections for line in section.rows if line[0].text == "rkl"]
+    shown = dict(zip(table.columns, (cell.text for cell in cells), strict=True))
+    assert (shown["pass@1 ↑"], shown["full marks ↑"]) == ("0.375", "0.250")
+
+
 def validation(counts: Sequence[int], right: Sequence[int]) -> list[dict[str, Any]]:
     return [record | {"split": "validation"} for record in holdout(counts, right)]
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scripted_engine import ScriptedEngines, write_model, write_rows
 
@@ -19,7 +21,8 @@ from madrl import cli
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
 from madrl.grading.grader import GraderSpec
-from madrl.records import name_of
+from madrl.records import name_of, read_graded
+from madrl.rollout import Rollout
 from madrl.sampling import generate
 from madrl.sampling.engine import Engines, Generated, Prompts, Sampling, engine_devices
 from madrl.sampling.generate import Sampled, generate_file
@@ -73,7 +76,7 @@ def test_a_line_is_one_response_with_the_verdict_and_the_category_of_training(ro
     assert lines[3] == {
         "group": "1", "session": 0, "turn": 0, "row": 1, "asked": None, "prompt": "Add.",
         "response": ENGLISH.format(answer=1), "ground_truth": "1",
-        "data_source": "sums", "split": "selection", "category": "en", "correct": True,
+        "data_source": "sums", "split": "selection", "category": "en", "classified": True, "correct": True,
         "answer": "1", "reason": "", "unusual": None, "verifier_extra": None, "finish_reason": "stop",
         "prompt_tokens": 2, "response_tokens": 9,
     }  # fmt: skip
@@ -81,6 +84,19 @@ def test_a_line_is_one_response_with_the_verdict_and_the_category_of_training(ro
         ("es", False, "wrong"),
         (None, False, "no_answer"),
     ]
+
+
+def test_a_line_has_the_target_that_its_row_gives_the_prompt(rows: Path, model: Path) -> None:
+    found = pq.read_table(rows).to_pylist()
+    for row, target in zip(found, ('{"es": 3, "en": 1}', None, None, "uniform"), strict=True):
+        row["extra_info"] |= {"target": target, "categories": target and '["en", "es"]'}
+    pq.write_table(pa.Table.from_pylist(found), rows)
+    run(rows, model)
+    lines = read_graded(rows.parent / "out.jsonl", GRADE.categories)
+    assert [line.get("target") for line in lines[::3]] == [
+        '{"en": 0.25, "es": 0.75}', None, None, '{"en": 0.5, "es": 0.5}',
+    ]  # fmt: skip
+    assert "target" not in lines[3]
 
 
 def test_each_response_has_a_seed_of_its_own_that_follows_from_the_call_s() -> None:
@@ -205,8 +221,33 @@ def test_a_verifier_that_is_down_stops_the_call_and_leaves_no_verdict_behind(row
     assert not (rows.parent / "out.jsonl").exists()
 
 
+def named(rollout: object, *, name: str) -> str:
+    if name == "nobody":
+        raise ConnectionError("nobody answers")
+    return name
+
+
+def test_the_plug_ins_arguments_decide_the_file_and_a_response_says_whether_it_was_classified(
+    rows: Path, model: Path
+) -> None:
+    judge = GRADE._replace(classifier=f"{__name__}:named", classifier_args={"name": "hi"})
+    assert [(line["category"], line["classified"]) for line in run(rows, model, samples=1, grader=judge).lines] == [
+        ("hi", True)
+    ] * 4
+    with pytest.raises(MadrlError, match="classifier_args"):
+        run(rows, model, samples=1, grader=judge._replace(classifier_args={"name": "zh"}))
+    (rows.parent / "out.jsonl").unlink()
+    with pytest.raises(MadrlError, match=r"classifier .*:named could not grade 4 of 4 .*nobody answers"):
+        run(rows, model, samples=1, grader=judge._replace(classifier_args={"name": "nobody"}))
+
+
+def in_english(rollout: Rollout) -> str:
+    """A classifier that asks nobody which categories there are."""
+    return "en"
+
+
 def test_a_category_that_was_not_declared_is_an_error(rows: Path, model: Path) -> None:
-    judge = GRADE._replace(categories=("zh", "hi"))
+    judge = GRADE._replace(classifier=in_english, categories=("zh", "hi"))
     with pytest.raises(MadrlError, match="category 'en' is not declared"):
         run(rows, model, samples=1, grader=judge)
 

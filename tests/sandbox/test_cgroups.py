@@ -17,10 +17,10 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.skipif(os.getuid() != 0, reason="
 @pytest.fixture
 def slot() -> Iterator[cgroups.SlotGroup]:
     try:
-        groups = cgroups.create()
+        groups = cgroups.create(10)
     except SandboxError as error:
         pytest.skip(str(error))
-    yield groups.add_slot()
+    yield groups.add_slot(["python"])["python"]
     groups.remove()
     assert not [base for base in groups.bases.values() if base.exists()]
 
@@ -80,7 +80,7 @@ def test_a_service_that_sees_other_process_numbers_leaves_the_groups_alone(slot:
     """Two containers share a cgroup mount, and neither knows the other's processes."""
     slot.limit(256 << 20, 50)
     running = _run_inside(slot, "import time\ntime.sleep(600)")
-    code = "from sandbox import cgroups; g = cgroups.create(); g.add_slot(); g.remove()"
+    code = "from sandbox import cgroups; g = cgroups.create(10); g.add_slot(['python']); g.remove()"
     other = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, "-c", code]
     assert subprocess.run(other, check=False).returncode == 0
     assert running.poll() is None

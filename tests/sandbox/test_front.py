@@ -19,6 +19,7 @@ from uvicorn.server import ServerState
 from sandbox import connection, jobs
 from sandbox.__main__ import bind, read_token
 from sandbox.api import MAX_TESTS_CPU_S
+from sandbox.bodies import Bodies, TooLargeError
 from sandbox.box import Slot
 from sandbox.cache import ArtifactCache
 from sandbox.errors import BadRequestError, SandboxError
@@ -27,7 +28,7 @@ from sandbox.judge_service import JudgeService
 from sandbox.languages import Toolchain
 from sandbox.metrics import Metrics
 from sandbox.pool import OverloadedError, Pool, Worker
-from sandbox.service import Bodies, ServiceState, TooLargeError, build_app
+from sandbox.service import ServiceState, build_app
 from sandbox.settings import Protection, ServiceSettings
 from sandbox.translation import aside, read_judge, read_stored, report_stored
 
@@ -40,7 +41,7 @@ class ScriptedWorker:
     def __init__(self) -> None:
         self.slot = Slot("", "")
         self.toolchains = {
-            name: Toolchain(name, f"{name} 1", ("compiler",), ("run",), 0) for name in ("python", "javascript")
+            name: Toolchain(name, f"{name} 1", ("compiler",), ("run",)) for name in ("python", "javascript")
         }
         self.done: list[Job] = []
         self.ran: list[jobs.TestCase] = []
@@ -264,10 +265,16 @@ async def test_what_a_page_in_a_browser_may_send_unasked_is_refused(tmp_path: Pa
 async def test_the_documentation_tells_every_field_of_a_request(tmp_path: Path) -> None:
     _, _, app = scripted(tmp_path)
     described = (await ask(app, "GET", "/openapi.json")).json()
-    for route, model in (("/judge", "JudgeRequest"), ("/run_code", "RunCodeRequest")):
+    for route, model in (
+        ("/judge", "JudgeRequest"),
+        ("/judge/batch", "BatchRequest"),
+        ("/run_code", "RunCodeRequest"),
+    ):
         body = described["paths"][route]["post"]["requestBody"]["content"]["application/json"]["schema"]
         assert body["$ref"] == f"#/components/schemas/{model}"
-        assert "language" in described["components"]["schemas"][model]["properties"]
+        own = "programs" if route == "/judge/batch" else "language"
+        assert own in described["components"]["schemas"][model]["properties"]
+    assert "language" in described["components"]["schemas"]["BatchProgram"]["properties"]
 
 
 async def test_with_a_token_nothing_is_told_without_it_but_whether_the_service_is_well(tmp_path: Path) -> None:
@@ -318,6 +325,24 @@ async def test_health_turns_503_with_the_reason_when_a_proof_fails_and_back(tmp_
     worker.problem = ""
     state.trouble = await state.service.prove(1000)
     assert (await ask(app, "GET", "/health")).status_code == 200
+
+
+async def test_a_language_that_is_installed_on_request_only_is_missed_by_nobody_but_who_asks_for_it(
+    tmp_path: Path,
+) -> None:
+    _, state, app = scripted(tmp_path)
+    state.service.missing |= {"rust": "apt-get install rustc", "go": "apt-get install golang-go"}
+    health = (await ask(app, "GET", "/health")).json()
+    assert health["missing"] == {"go": "apt-get install golang-go"}
+    assert (health["languages"]["go"], health["languages"]["python"], "rust" in health["languages"]) == (
+        False,
+        True,
+        False,
+    )
+    refused = await ask(app, "POST", "/judge", json={**REQUEST, "language": "rust"})
+    assert (refused.status_code, "apt-get install rustc" in refused.text) == (501, True)
+    listed = {entry["name"]: entry for entry in (await ask(app, "GET", "/languages")).json()}
+    assert (listed["rust"]["available"], listed["rust"]["problem"]) == (False, "apt-get install rustc")
 
 
 async def test_a_language_that_ran_a_program_needs_no_canary(tmp_path: Path) -> None:

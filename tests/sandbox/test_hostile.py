@@ -9,9 +9,11 @@ The programs are the files under ``hostile/``, as they would arrive from a polic
     time_limit_s          0.5 when not given; memory_limit_mb: 64 (256 for Java, Go and JavaScript)
     output                what its tests expect: ``contained`` when not given, which a program prints when an attempt
                           has failed in every way; ``unguessable`` is a token that only the judge knows
-    tests                 how many, 1 when not given; each reads its own number, from 0
+    tests                 how many, 1 when not given (in Java as many as get it into the loop, behind which a JVM a
+                          test follows as soon as one is not accepted); each reads its own number, from 0
     requests              how often the whole is sent, 1 when not given
     tried_exec            yes: the answer says that it tried to start another program
+    also                  another language in which it means the same, and is sent too
     compile_timeout_s     for a compiler that must be stopped: sent to /run_code, where a request can say when
 
 In the code, ``@repeat(N, "text")@`` stands for N copies (%d in the text is the copy's number), ``@repository@``,
@@ -26,13 +28,15 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from sample_programs import ADD
+from sample_programs import ADD, EACH
+
+from sandbox.judging import LOOP_TESTS
 
 if TYPE_CHECKING:
     from sandbox_service import Service
@@ -41,7 +45,7 @@ pytestmark = pytest.mark.sandbox
 
 FOLDER = Path(__file__).parent / "hostile"
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".java": "java", ".go": "go", ".js": "javascript"}
-MEMORY_MB = {"python": 64, "cpp": 64, "java": 256, "go": 256, "javascript": 256}
+MEMORY_MB = {"python": 64, "cpp": 64, "c": 64, "java": 256, "go": 256, "javascript": 256}
 KEYS = {
     "verdicts",
     "portable_verdicts",
@@ -52,6 +56,7 @@ KEYS = {
     "tests",
     "requests",
     "tried_exec",
+    "also",
     "compile_timeout_s",
 }
 VERDICTS = {"AC", "WA", "TLE", "MLE", "RE", "CE", "OLE"}
@@ -69,10 +74,7 @@ class Program:
 
     path: Path
     header: dict[str, str]
-
-    @property
-    def language(self) -> str:
-        return LANGUAGES[self.path.suffix]
+    language: str
 
     @property
     def verdicts(self) -> set[str]:
@@ -95,17 +97,24 @@ class Program:
         return re.sub(r'@repeat\((\d+), ("(?:[^"\\]|\\.)*")\)@', copies, source)
 
 
-def load(path: Path) -> Program:
-    """Raises ValueError when the header is not as the module's docstring says."""
+def load(path: Path) -> list[Program]:
+    """The program, in each language in which it is sent. Raises ValueError when the header is not as the module's
+    docstring says."""
     head = [re.match(r"(?:#|//) (\w+): (.+)$", line) for line in path.read_text().splitlines()[:10]]
     header = {match[1]: match[2] for match in head if match and match[1] in KEYS}
-    program = Program(path, header)
+    program = Program(path, header, LANGUAGES[path.suffix])
     if not header.keys() >= {"verdicts", "why"} or not program.verdicts <= VERDICTS:
         raise ValueError(f"{path}: the header needs a why, and verdicts out of {sorted(VERDICTS)}: {header}")
-    return program
+    return [program, *(replace(program, language=other) for other in header.get("also", "").split())]
 
 
-PROGRAMS = [load(path) for path in sorted(FOLDER.glob("*/*.*")) if path.suffix in LANGUAGES]
+PROGRAMS = [program for path in sorted(FOLDER.glob("*/*.*")) if path.suffix in LANGUAGES for program in load(path)]
+
+
+def name_of(program: Program) -> str:
+    """The file's name; with the language where that is not the file's own."""
+    own = program.language == LANGUAGES[program.path.suffix]
+    return str(program.path.relative_to(FOLDER)) + ("" if own else f"-as_{program.language}")
 
 
 @pytest.fixture(scope="module")
@@ -124,13 +133,13 @@ def places(service: "Service") -> Iterator[dict[str, str]]:
         }
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=[str(p.path.relative_to(FOLDER)) for p in PROGRAMS])
+@pytest.mark.parametrize("program", PROGRAMS, ids=map(name_of, PROGRAMS))
 def test_a_hostile_program_ends_in_its_verdict_and_leaves_nothing_behind(
     service: "Service", places: dict[str, str], program: Program
 ) -> None:
     token = f"MADRL-TOKEN-{os.urandom(16).hex()}"
     expected = program.header.get("output", "contained").replace("unguessable", token)
-    count = int(program.header.get("tests", 1))
+    count = int(program.header.get("tests", LOOP_TESTS if program.language == "java" else 1))
     fields: dict[str, Any] = {
         "language": program.language,
         "code": program.code(places),
@@ -209,7 +218,7 @@ def printed(service: "Service", run_code: dict[str, Any]) -> Any:
     return answer.get("run_result") or answer
 
 
-@pytest.mark.parametrize("language", sorted(LANGUAGES.values()))
+@pytest.mark.parametrize("language", EACH)
 @pytest.mark.parametrize("code", ["", "\n", "\0", "\ud800", "\ufeff", "\N{LEFT CURLY BRACKET}" * 3], ids=ascii)
 def test_a_source_that_is_no_program_gets_a_verdict_of_its_own(service: "Service", language: str, code: str) -> None:
     """An error of the service or of the request would be unjudged, and a policy could learn to write it."""
@@ -270,7 +279,8 @@ def test_firejail_is_a_weaker_fallback_that_judges_all_the_same(own_service: Cal
     service = own_service("--backend", "firejail", "--require", "weak")
     health = service.get("/health").json()
     assert (health["protection"], health["languages"]) == ("weak", dict.fromkeys(health["languages"], True))
-    for language, code in ADD.items():
+    for language in health["languages"]:
+        code = ADD[language]
         tests = [{"input": f"{n} 2", "output": f"{n + 2}"} for n in range(3)]
         assert service.judge(language=language, code=code, tests=tests, time_limit_s=5)["verdict"] == "AC"
     assert service.judge(language="python", code="while True: pass", tests=[{}], time_limit_s=0.5)["verdict"] == "TLE"

@@ -1,12 +1,17 @@
 """The name that a source file must have, and the compiled file that is run."""
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from sandbox.classfile import main_class
-from sandbox.languages import ALIASES, SOURCE_NAMES, language_of
+from sandbox.languages import LANGUAGES, language_of
+from sandbox.source_names import java_source_name, javascript_source_name
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -24,7 +29,7 @@ from sandbox.languages import ALIASES, SOURCE_NAMES, language_of
     ],
 )
 def test_javas_public_class_names_the_file(code: str, name: str) -> None:
-    assert SOURCE_NAMES["java"](code) == name
+    assert java_source_name(code) == name
 
 
 @pytest.mark.parametrize(
@@ -40,16 +45,35 @@ def test_javas_public_class_names_the_file(code: str, name: str) -> None:
     ],
 )
 def test_javascript_that_imports_is_a_module(code: str, name: str) -> None:
-    assert SOURCE_NAMES["javascript"](code) == name
+    assert javascript_source_name(code) == name
 
 
 def test_names_and_aliases_are_found_in_any_case() -> None:
     assert language_of("C++") == "cpp"
     assert language_of("Python3") == "python"
     assert language_of("nodejs") == "javascript"
-    assert language_of("rust") is None
-    names = [*ALIASES, *(alias for aliases in ALIASES.values() for alias in aliases)]
+    assert language_of("C") == "c"
+    assert language_of("cobol") is None
+    names = [*LANGUAGES, *(alias for row in LANGUAGES.values() for alias in row.aliases)]
     assert len(names) == len(set(names))
+
+
+def test_what_to_install_is_read_from_the_table_by_any_python_without_packages() -> None:
+    listed = subprocess.run(
+        [sys.executable, "-S", "-m", "sandbox.languages"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    rows = [line.split() for line in listed.stdout.splitlines()]
+    assert [row[0] for row in rows] == list(LANGUAGES)
+    assert ["rust", "rustc", "rustc", "on-request"] in rows
+    assert ["cpp", "g++", "g++", "usual"] in rows
+    refused = subprocess.run(
+        ["bash", ROOT / "sandbox/install.sh", "cobol"],
+        env={**os.environ, "PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+    )
+    assert refused.returncode == 2
+    assert f"use some of {' '.join(LANGUAGES)} firejail" in refused.stderr
 
 
 def _classes(folder: Path, source: str) -> dict[str, bytes]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sample_programs import EACH
 
 from sandbox.runtime_view import runtime_view
 from sandbox.state import default_state_folder, native_tools, open_state
@@ -16,10 +17,12 @@ pytestmark = pytest.mark.sandbox
 STARTS_ANOTHER = {
     "python": "import os\nos.system('echo 1')\nprint(42)",
     "cpp": '#include <cstdio>\n#include <cstdlib>\nint main() { int r = system("pause"); puts(r ? "42" : "0"); }',
+    "c": '#include <stdio.h>\n#include <stdlib.h>\nint main(void) { puts(system("pause") ? "42" : "0"); }',
     "java": "class A { public static void main(String[] x) {\n"
     'try { Runtime.getRuntime().exec("ls"); } catch (java.io.IOException e) { System.out.println(42); } } }',
     "go": 'package main\nimport ("fmt"; "os/exec")\nfunc main() { exec.Command("/bin/ls").Run(); fmt.Println(42) }',
     "javascript": "require('child_process').spawnSync('ls'); console.log(42)",
+    "rust": 'fn main() { println!("{}", if std::process::Command::new("ls").status().is_err() { 42 } else { 0 }) }',
 }
 
 HONEST = {
@@ -80,7 +83,7 @@ HONEST = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("language", STARTS_ANOTHER)
+@pytest.mark.parametrize("language", EACH)
 def test_a_program_that_tries_to_start_another_says_so_and_goes_on(service: Any, language: str) -> None:
     fields = {"language": language, "code": STARTS_ANOTHER[language], "time_limit_s": 5}
     answer = service.judge(tests=[{"output": "42"}] * 2, **fields)
@@ -112,7 +115,8 @@ if listened == "1":  # as a container's manager does: an own filter that lets al
     assert libc.syscall(ctypes.c_long(317), ctypes.c_long(1), ctypes.c_long(8), program) >= 0
 code = "import os\\ntry: os.execv('/bin/true', ['true'])\\nexcept PermissionError: print('refused')"
 command = ["/usr/bin/python3", "-c", code]
-with Box(Slot(native, scratch), View(), Limits.of(10, 512), command) as box:
+with Box(Slot(native, scratch), "python", View(), Limits.of(10, 512)) as box:
+    box.load(None, command, box.limits)
     for outcome in box.run([b"", b""]):
         print(outcome.exit_code, outcome.stdout.decode().strip(), outcome.exec_attempts)
 """

@@ -25,7 +25,7 @@ def _verl_results(service: Any, code: str, language: str, timeout: int = 10, pai
     return list(results)
 
 
-@pytest.mark.parametrize("language", sorted(ADD))
+@pytest.mark.parametrize("language", sorted(VERL_NAMES))
 def test_verls_client_sees_right_wrong_crashed_and_broken_programs(service: Any, language: str) -> None:
     assert _verl_results(service, ADD[language], language) == [True] * 3
     assert False in _verl_results(service, WRONG[language], language)

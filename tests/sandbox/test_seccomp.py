@@ -67,6 +67,12 @@ def _filtered(code: str) -> subprocess.CompletedProcess[str]:
         ("ioctl TIOCSTI", 16, (0, 0x5412, 0), "EPERM"),
         ("ioctl TIOCSTI with high bits set", 16, (0, 0x5412 | 1 << 32, 0), "EPERM"),
         ("ioctl TIOCLINUX", 16, (0, 0x541C, 0), "EPERM"),
+        ("mincore", 27, (0, 0, 0), "ENOSYS"),
+        ("madvise MADV_DONTNEED", 28, (0, 0, 4), "ok"),
+        ("madvise MADV_WILLNEED", 28, (0, 0, 3), "EPERM"),
+        ("madvise MADV_COLD", 28, (0, 0, 20), "EPERM"),
+        ("madvise MADV_PAGEOUT", 28, (0, 0, 21), "EPERM"),
+        ("madvise MADV_POPULATE_READ", 28, (0, 0, 22), "EPERM"),
         ("a call that no kernel has yet", 999, (), "ENOSYS"),
     ],
 )

@@ -66,6 +66,24 @@ async def test_a_program_that_fails_is_incorrect_for_its_verdict(code: str, reas
     assert (judged.correctness, judged.reason) == (0.0, reason)
 
 
+@pytest.mark.parametrize(
+    ("code", "correctness", "reason"),
+    [
+        (SOLUTIONS["python"], 1.0, ""),
+        ("n = int(input())\nprint(2 * n if n != 1 else 0)", 0.8, "wa"),
+        ("n = int(input())\nassert n != 2\nprint(0)", 0.2, "wa"),
+        ("n = int(input())\nwhile n == 3: pass\nprint(2 * n)", 0.6, "tle"),
+        ("n = int(input())\nprint(2 * n", 0.0, "ce"),
+    ],
+    ids=["right", "wrong once", "crash", "endless", "syntax"],
+)
+async def test_a_program_is_correct_in_part_for_the_tests_that_it_passes(
+    code: str, correctness: float, reason: str
+) -> None:
+    judged = await verify_program(Rollout(f"```python\n{code}\n```\n", GROUND_TRUTH), partial=True)
+    assert (judged.correctness, judged.reason) == (correctness, reason)
+
+
 async def test_one_languages_code_under_anothers_tag_is_run_as_what_it_is() -> None:
     assert (await verify(SOLUTIONS["python"], "cpp")).verdict is Verdict.CORRECT
 

@@ -37,6 +37,8 @@ REFUSED: list[tuple[list[str], str]] = [
     (["madrl.classifier=chocie"], "unknown classifier 'chocie'"),
     (["madrl.naming=klingon"], "unknown naming 'klingon'"),
     (["madrl.verifier=no_such_package.mine:verify"], "cannot import 'no_such_package.mine'"),
+    (["madrl.classifier_args={patterns: 3}"], "classifier choice has no argument 'patterns': it takes none"),
+    (["madrl.verifier_args={partial: true}"], "verifier listed_option has no argument 'partial': it takes none"),
     (["madrl.reward=5"], "madrl.reward=5 is not a mapping"),
     (["trainer.v1=null"], "trainer.v1=None is not a mapping"),
     (["trainer.use_v1=false"], "needs? veRL's v1 trainer"),
@@ -238,6 +240,34 @@ def test_a_target_replaces_the_mapping_of_a_task(tmp_path: Path) -> None:
     mine = [own_task(tmp_path, config={"madrl": {"target": {"rank_1": 3, "rank_5": 1}}}), "paths.model=x"]
     assert compose(mine).madrl.target == {"rank_1": 3, "rank_5": 1}
     assert compose([*mine, "madrl.target={rank_5: 1}"]).madrl.target == {"rank_5": 1}
+
+
+OWN_PLUGINS = """
+class ByLength:
+    def __init__(self, *, limits, categories):
+        self.limits, self.categories = limits, categories
+    def __call__(self, rollout):
+        return self.categories[0]
+
+def verify(rollout, *, part=0.5):
+    return part
+"""
+
+
+def test_a_task_s_plug_ins_get_arguments_that_an_override_replaces_as_a_whole(tmp_path: Path) -> None:
+    (tmp_path / "own_length.py").write_text(OWN_PLUGINS)
+    plugins = {"classifier": "own_length:ByLength", "verifier": "own_length:verify"}
+    mine = [own_task(tmp_path, **plugins, classifier_args={"limits": {"short": 3, "long": 9}}), "paths.model=x"]
+    own = compose([*mine, "madrl.verifier_args={part: 0.25}"]).madrl
+    assert (own.classifier_args, own.verifier_args) == ({"limits": {"short": 3, "long": 9}}, {"part": 0.25})
+    changed = compose([*mine, "madrl.classifier_args={limits: {short: 4}}"])
+    assert changed.madrl.classifier_args == {"limits": {"short": 4}}
+    assert changed.trainer.v1.sampler.sampler_kwargs.madrl.classifier_args == {"limits": {"short": 4}}
+    assert compose([*mine, "madrl.classifier_args.limits.short=5"]).madrl.classifier_args.limits.short == 5
+    with pytest.raises(MadrlError, match="classifier own_length:ByLength needs the argument 'limits'"):
+        compose([*mine, "madrl.classifier_args={}"])
+    with pytest.raises(MadrlError, match=r"verifier own_length:verify has no argument 'prt': it takes part"):
+        compose([*mine, "madrl.verifier_args={prt: 1}"])
 
 
 def test_a_weight_can_be_changed_within_a_target() -> None:

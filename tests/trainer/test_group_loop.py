@@ -1,6 +1,7 @@
 """Seeds, the data that reward workers are given, and the reward manager's answers. No trainer, no Ray cluster."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from verl.trainer.ppo.v1.agent_loop_tq import logger as verl_logger
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
 from madrl.grading.choice import choice_ground_truth
-from madrl.grading.grader import PluginError
+from madrl.grading.plugins import PluginError
 from madrl.reward import score_group
 from madrl.rollout import Classification, Grade, Rollout, Verification
 from madrl.trainer.compose import compose
@@ -29,7 +30,7 @@ from madrl.trainer.group_loop import (
 )
 from madrl.trainer.hinted_loop import HINT_COLUMN, HINTED_LOOP
 from madrl.trainer.prompt_group import PromptGroup
-from madrl.trainer.reward_manager import GRADE, STAGE, MadRewardManager
+from madrl.trainer.reward_manager import GRADE, STAGE, STEP, MadRewardManager
 from madrl.trainer.verl_settings import SEED_PARAMETER
 
 OPTIONS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
@@ -91,7 +92,10 @@ async def test_grading_first_and_scoring_later_gives_what_one_call_gives(manager
     for part in (group[:1], group[1:]):
         grades += (await manager.run_single(group_data(part, {STAGE: GRADE})))["grades"]
     later = await manager.run_single(group_data(group, {"validate": False}, grades))
-    assert later == await manager.run_single(group_data(group, {"validate": False}))
+    at_once = await manager.run_single(group_data(group, {"validate": False}))
+    for info in (*later["reward_extra_info"], *at_once["reward_extra_info"]):
+        info.pop("queued")  # how many came together
+    assert later == at_once
 
 
 async def test_every_response_of_a_group_returns_the_same_keys(manager: MadRewardManager) -> None:
@@ -115,6 +119,52 @@ async def test_a_hinted_response_is_marked_rewarded_and_not_counted(manager: Mad
     plain = await manager.run_single(group_data(group, {"validate": False}))
     assert plain["reward_score"] != out["reward_score"]
     assert all("hinted" not in info for info in plain["reward_extra_info"])
+
+
+def with_target(group: list[Arrival], **extra_info: str | None) -> list[Arrival]:
+    return [Arrival(a.output, {**a.row, "extra_info": {**a.row["extra_info"], **extra_info}}) for a in group]
+
+
+@pytest.mark.parametrize("validate", [False, True])
+async def test_a_prompt_is_scored_by_its_own_target_which_the_dumps_get_as_text(
+    manager: MadRewardManager, validate: bool
+) -> None:
+    group = with_target(
+        arrivals("Arctic", "Indian", "Pacific"), target='{"rank_1": 3, "rank_3": 1}', categories='["rank_1", "rank_3"]'
+    )
+    out = await manager.run_single(group_data(group, {"validate": validate}))
+    expected = score_group(np.array([0, 1, -1]), [True] * 3, np.array([0.75, 0.25]), manager.reward.config)
+    assert out["reward_score"] == expected.reward.tolist()
+    assert [info["target"] for info in out["reward_extra_info"]] == ['{"rank_1": 0.75, "rank_3": 0.25}'] * 3
+    assert [info["category"] for info in out["reward_extra_info"]] == ["rank_1", "rank_3", None]
+    assert "'rank_4' is none of this prompt's" in out["reward_extra_info"][2]["reason"]
+
+
+async def test_a_row_without_a_target_among_others_has_none_by_name_and_a_file_without_any_no_such_key(
+    manager: MadRewardManager,
+) -> None:
+    plain = arrivals("Arctic", "Indian")
+    among_others = await manager.run_single(group_data(with_target(plain, target=None), {"validate": True}))
+    alone = await manager.run_single(group_data(plain, {"validate": True}))
+    assert among_others["reward_score"] == alone["reward_score"]
+    assert [info["target"] for info in among_others["reward_extra_info"]] == [None, None]
+    assert all("target" not in info for info in alone["reward_extra_info"])
+
+
+async def test_a_scheduled_target_is_that_of_the_step_and_of_validation_the_last() -> None:
+    schedule = "madrl.target_schedule=[{step: 0, target: uniform}, {step: 10, target: {rank_1: 1}}]"
+    manager = MadRewardManager(
+        compose(["task=synthetic_closed", "trainer.experiment_name=x", schedule]), WordTokenizer()
+    )
+    group, indices = arrivals("Arctic", "Indian"), np.array([0, 2])
+    last = [1.0, 0.0, 0.0, 0.0, 0.0]
+    for step, validate, target in ((5, False, [0.6, 0.1, 0.1, 0.1, 0.1]), (30, False, last), (5, True, last)):
+        out = await manager.run_single(group_data(group, {"validate": validate, STEP: step}))
+        expected = score_group(indices, [True] * 2, np.array(target), manager.reward.config)
+        assert out["reward_score"] == pytest.approx(expected.reward.tolist(), abs=1e-12)
+        info = out["reward_extra_info"][0]
+        assert ("target" in info) is not validate
+        assert validate or list(json.loads(info["target"]).values()) == pytest.approx(target)
 
 
 async def test_padding_is_not_read_as_part_of_a_response(manager: MadRewardManager) -> None:
@@ -176,10 +226,23 @@ async def test_a_verifier_that_raises_leaves_the_response_ungraded() -> None:
     assert out["reward_extra_info"][0]["reason"] == "verifier raised ConnectionError: the service is down"
 
 
+@pytest.mark.parametrize("validate", [False, True])
+async def test_a_classifier_that_raises_leaves_the_category_ungraded(validate: bool) -> None:
+    manager = manager_with("classifier", fussy)
+    out = await manager.run_single(group_data(arrivals("Indian", "nothing", "Indian"), {"validate": validate}))
+    lost = out["reward_extra_info"][1]
+    assert (lost["category"], lost["classified"]) == (None, False)
+    assert lost["reason"] == "classifier raised ValueError: no words for that"
+    assert [info["classified"] for info in out["reward_extra_info"]] == [None, False, None], "null is true"
+    divergence = [info["divergence_reward"] for info in out["reward_extra_info"]]
+    assert divergence == [divergence[0]] * 3, "the mean of the two others"
+    if validate:
+        assert [info["share/rank_3"] for info in out["reward_extra_info"]] == [1.0, None, 1.0]
+
+
 @pytest.mark.parametrize(
     ("kind", "function", "response", "message"),
     [
-        ("classifier", fussy, "nothing", f"classifier {__name__}:fussy raised ValueError: no words for that"),
         ("classifier", fussy, "Pacific", f"classifier {__name__}:fussy: category 'rank_9' is not declared"),
         ("verifier", unsure, "Pacific", f"verifier {__name__}:unsure returned 'right', a str: return True or False"),
     ],

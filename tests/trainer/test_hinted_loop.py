@@ -107,7 +107,7 @@ def manager(monkeypatch: pytest.MonkeyPatch, lacking: str | None) -> tuple[Group
     sent: list[TensorDict] = []
     monkeypatch.setattr(AgentLoopManagerTQ, "generate_sequences", lambda self, prompts: sent.append(prompts))
     found = GroupAgentLoopManager.__new__(GroupAgentLoopManager)  # without workers
-    asked = {5: SimpleNamespace(lacking=lambda: lacking)}
+    asked = {5: SimpleNamespace(lacking={5: lacking}.__getitem__)}
     found._shares = SimpleNamespace(before=asked.__getitem__)  # type: ignore[assignment]
     return found, sent
 

@@ -19,6 +19,7 @@ from madrl.grading.programs.program import URLS_VARIABLE
 from madrl.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
 from madrl.run_folder import RunFolder
 from madrl.schema import make_row, write_parquet
+from madrl.trainer import launch
 from madrl.trainer.compose import compose
 from madrl.trainer.launch import _claim, _one_of_its_own, train
 from madrl.trainer.progress import progress_of
@@ -100,6 +101,23 @@ def test_trainings_with_a_ray_of_their_own_take_turns(
         assert not began.is_set()
     other.join(DEADLINE_S)
     assert began.is_set()
+
+
+@pytest.mark.parametrize("cpu", [True, False])
+def test_the_workers_of_a_cluster_that_runs_already_get_what_a_cpu_needs_and_on_gpus_do_not(
+    cpu: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They do not inherit our environment: what they get stands in the command."""
+    commands: list[str] = []
+    monkeypatch.setattr(launch, "check_alone", lambda address: None)
+    monkeypatch.setattr(launch, "run_logged", lambda command, *rest, **options: commands.extend(command))
+    config = compose(overrides(tmp_path, "++ray_kwargs.ray_init.address=10.0.0.1:6379"))
+    config.trainer.device = "cpu" if cpu else "cuda"
+    launch._run_verl(RunFolder(tmp_path), config, [], {}, lambda: None)
+    given = [word.partition("env_vars.")[2].partition("=")[0] for word in commands if "env_vars." in word]
+    assert (CPU_ENVIRONMENT.keys() <= set(given)) is cpu
+    assert ("VERL_PLATFORM" in given) is cpu
+    assert "VLLM_NO_USAGE_STATS" in given
 
 
 def test_the_trainer_keeps_the_lock_when_its_launcher_is_killed(tmp_path: Path) -> None:

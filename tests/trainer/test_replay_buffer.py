@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from madrl.divergence import jensen_shannon_value
 from madrl.errors import MadrlError
+from madrl.grading.programs.replicas import NOT_SERVED
 from madrl.settings import Settings
 from madrl.trainer.replay_buffer import MadReplayBuffer, batch_metrics, check_outage
 
@@ -62,6 +64,29 @@ def test_the_metrics_of_a_batch_worked_by_hand() -> None:
     # per prompt: both groups are all of one category, 0.2158 each
     assert metrics["mad/jsd_per_prompt"] == pytest.approx(0.21576, abs=1e-5)
     assert metrics["mad/reward_queue/max"] == 3
+
+
+def test_full_marks_are_a_metric_where_a_response_is_correct_in_part() -> None:
+    metrics = batch_metrics(
+        [record("p", "a"), record("p", "a", 0.5), record("q", "b", 0.0), record("q", None, None)], settings()
+    )
+    assert metrics["mad/pass@1"] == pytest.approx(0.5), "1 and 0.5 of three graded"
+    assert metrics["mad/full_marks"] == pytest.approx(1 / 3)
+    assert "mad/full_marks" not in batch_metrics([record("p", "a"), record("p", "a", 0.0)], settings())
+
+
+def test_a_response_that_nobody_could_classify_is_in_no_number_of_the_policy_and_in_the_ungraded_rate() -> None:
+    known = [record("p", "a"), record("p", "b"), record("q", "b", 0.0, 0.5), record("q", None)]
+    lost = [record("p", None, truncated=True) | {"classified": False}, record("r", None, None) | {"classified": False}]
+    plain, metrics = batch_metrics(known, settings()), batch_metrics(known + lost, settings())
+    assert (plain.pop("mad/ungraded_rate"), metrics.pop("mad/ungraded_rate")) == (0, 2 / 6)
+    of_all = {"mad/equal_reward_group_rate", "mad/reward/std_within_group"}  # r is a group
+    assert {name: value for name, value in metrics.items() if name not in of_all} == {
+        name: value for name, value in plain.items() if name not in of_all
+    }
+    assert batch_metrics(lost, settings())["mad/ungraded_rate"] == 1
+    with pytest.raises(MadrlError, match=r"33.3% of the responses are ungraded or failed.*2 x no reason given"):
+        check_outage([one | {"reason": ""} for one in known + lost], expected=6, limit=0.3, where="x")
 
 
 def test_groups_that_teach_nothing_are_those_whose_responses_all_earn_the_same() -> None:
@@ -127,6 +152,32 @@ def test_the_reward_tail_runs_from_the_last_response_to_the_last_reward() -> Non
     assert batch_metrics([first, last], settings())["mad/timing/reward_tail_s"] == pytest.approx(0.25)
 
 
+def test_each_prompt_is_measured_against_its_own_target_and_the_pool_against_their_mean() -> None:
+    own = [record("p", "a") | {"target": '{"a": 1, "b": 0}'}] * 3 + [record("p", "b") | {"target": '{"a": 1, "b": 0}'}]
+    even = [record("q", "b") | {"target": None}, record("q", None) | {"target": None}]
+    metrics = batch_metrics(own + even, settings())
+    # Four on-support responses towards (1, 0) and one towards (1/2, 1/2): (4.5, 0.5) / 5; the shares are (3, 2) / 5.
+    assert (metrics["mad/target/a"], metrics["mad/target/b"]) == pytest.approx((0.9, 0.1))
+    assert metrics["mad/jsd"] == pytest.approx(jensen_shannon_value(np.array([0.9, 0.1]), np.array([0.6, 0.4])))
+    of_p = jensen_shannon_value(np.array([1.0, 0.0]), np.array([0.75, 0.25]))
+    of_q = jensen_shannon_value(np.array([0.5, 0.5]), np.array([0.0, 1.0]))
+    assert metrics["mad/jsd_per_prompt"] == pytest.approx((of_p + of_q) / 2)
+    # A policy on the targets has p in one category always, and q, of two responses, every second time; p's JSD is then
+    # 0, and q's that of one response.
+    assert metrics["mad/single_category_group_rate_on_target"] == pytest.approx((1 + 0.5) / 2)
+    assert metrics["mad/jsd_per_prompt_floor"] == pytest.approx((0 + of_q) / 2)
+
+
+def test_the_metrics_of_a_target_that_is_the_run_s_own_are_the_run_s() -> None:
+    records = [record("p", "a"), record("p", "b"), record("p", "a"), record("q", "b", 0.0), record("q", None, None)]
+    found = batch_metrics([one | {"target": "uniform"} for one in records], settings())
+    expected = batch_metrics(records, settings())
+    assert {name: found[name] for name in expected} == expected
+    assert {name.removeprefix("mad/") for name in found.keys() - expected.keys()} == {
+        "target/a", "target/b", "single_category_group_rate_on_target", "jsd_per_prompt_floor",
+    }  # fmt: skip
+
+
 def test_an_outage_stops_the_run_and_says_what_it_was() -> None:
     records = [record("p", "a"), record("p", "a", None), record("p", "a", None)]
     with pytest.raises(MadrlError, match=r"train step 7: 75.0% .* 1 sessions failed .* 2 x the judge is down"):
@@ -138,6 +189,12 @@ def test_failed_and_ungraded_responses_count_together_against_the_limit() -> Non
     check_outage(records, expected=10, limit=0.2, where="x")
     with pytest.raises(MadrlError, match=r"20.0% .* more than madrl.max_ungraded_rate=0.19"):
         check_outage(records, expected=10, limit=0.19, where="x")
+
+
+def test_one_program_in_a_language_that_no_sandbox_has_stops_the_run_whatever_the_limit() -> None:
+    lost = record("p", "a", None) | {"reason": f"{NOT_SERVED} go (http://node1:8080: not installed): install it"}
+    with pytest.raises(MadrlError, match=r"step 7: no sandbox serves go .*: install it; then start .* 1 of 100"):
+        check_outage([record("p", "a")] * 99 + [lost], expected=100, limit=1.0, where="train step 7")
 
 
 def test_hinted_responses_are_left_out_of_what_the_policy_does_by_itself() -> None:

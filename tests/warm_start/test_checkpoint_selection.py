@@ -57,6 +57,14 @@ def test_coverage_worked_by_hand() -> None:
     assert measured.floor > 0
 
 
+def test_responses_that_nobody_could_classify_are_in_no_number_but_the_ungraded_rate() -> None:
+    known = lines(("en", True), ("en", False), ("hi", True), (None, True))
+    lost = [{"category": None, "correct": False, "classified": False}] * 4
+    measured, plain = coverage_of(7, known + lost, NAMES, uniform(2)), coverage_of(7, known, NAMES, uniform(2))
+    assert measured == plain._replace(samples=8, ungraded=0.5)
+    assert coverage_of(7, lost, NAMES, uniform(2)).reach == 0
+
+
 def test_what_is_not_wanted_need_not_be_reached_and_a_share_counts_by_what_is_wanted() -> None:
     shares = {"en": 0.0, "hi": 0.2, "es": 0.8}
     graded = lines(("hi", True), *[("es", True)] * 4)

@@ -1,9 +1,12 @@
-"""The natural language of a response: English, Chinese, Spanish, Hindi, French, or none of them.
+"""The natural language of a response: one of the declared ones, or none of them.
+
+The categories are py3langid's languages (``known.SCRIPTS``), by their codes. When all that are declared are among the
+paper's five (English, Chinese, Spanish, Hindi, French), these are told apart, by what was measured on them.
 
 The reward shall follow the language of the reasoning, as a reader meets it. So every word counts, also in containers
 (``prose.py``), every pair of neighbouring words once, and a language must hold nearly two thirds of the letters
 twice: of all, and where letters outside the solution's steps weigh little. Half and half is mixed. The script decides
-first; within the Latin and the Devanagari script py3langid (naive Bayes over byte n-grams) chooses among CANDIDATES,
+first; within one that several languages use py3langid (naive Bayes over byte n-grams) chooses among the candidates,
 word by word, helped by function words, because a solution's sentences are short. It never has only our languages to
 choose from, or German and Portuguese would become their nearest neighbour; but within a script it takes more than a
 word or two to leave ours. ``tests/redteam`` has the texts that the numbers below were measured on, beside GSM8K and
@@ -12,10 +15,14 @@ MATH.
 What this does not see: whether the reasoning that a reader meets is the one that found the answer. A whole solution in
 the wanted language after another one in English that is much shorter, or told in signs and formulas alone, counts as
 the former; so do sentences that reckon with numbers made up for the purpose. A text of one or two words that no
-language claims is given to the likeliest of ours.
+language claims is given to the likeliest of ours. Chinese beside Japanese is Japanese. For other languages than the
+five the thresholds are the same and were not measured on solutions; short texts in languages that are close to each
+other (Danish and Norwegian, Croatian and Bosnian, Indonesian and Malay) are often taken for one another.
 """
 
 import re
+import threading
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -25,9 +32,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.extras import require
+from madrl.grading.languages.known import (
+    BY_CHARACTERS,
+    FUNCTION_WORDS,
+    NEAREST,
+    PAPER,
+    SCRIPTS,
+    Known,
+    known_for,
+)
 from madrl.grading.languages.prose import MAX_CHARS, Prose, numbers_in, prose
 from madrl.rollout import Classification, Rollout
-from madrl.tasks import LANGUAGES
 
 MAX_FOREIGN = 0.35
 """A response is mixed when another language holds a larger share of its letters: of all of them, or when those that
@@ -61,15 +76,10 @@ MAX_CANTONESE = 0.03
 """A text with a larger share of CANTONESE among its characters is written Cantonese, and off-support: it is a language
 of its own, with another grammar and other words than written Chinese, which the prompts and data mean by Chinese."""
 
-# py3langid's languages in Latin script that a model may write, or that resemble ours. The RARE ones have small training
-# texts and few writers: without a handicap "el número pi" is Venetian and "I forgot" is Naija.
-COMMON = "en es fr pt it de nl ca gl ro sv da no pl cs vi id tr tl fi hu"
-RARE_LATIN = "an ext oc lij vec wa la eo ht gcf gcr pcm br eu mt sq lb yo cy ga"
-DEVANAGARI = "hi mr ne"
-RARE_DEVANAGARI = "sa gom"
-RARE = frozenset((*RARE_LATIN.split(), *RARE_DEVANAGARI.split()))
 RARITY = 8.0
-"""Nats that a RARE language must be ahead."""
+"""Nats that a rare language must be ahead."""
+
+OTHER_SCRIPT = "other script"
 
 MARGIN = 7.0
 """Nats that a language which is not ours must be ahead of the likeliest of ours, unless the text has more function
@@ -79,56 +89,8 @@ ENGLISH_FIRST = 2.0
 """Nats that any other language must be ahead of English: what could be either, as "Total: 5", is English, or a policy
 would earn a wanted category by saying little."""
 
-CANDIDATES = {
-    "Latin": (*COMMON.split(), *RARE_LATIN.split(), "ast", "hmn", "hi-Latn", "zh-Latn"),
-    "Devanagari": (*DEVANAGARI.split(), *RARE_DEVANAGARI.split(), "bho"),
-}
-NEAREST = {"ast": "es", "bho": "hi", "hmn": "en", "hi-Latn": "en", "zh-Latn": "en"}
-"""Language that py3langid does not know -> the one that it is taken for. It has that one's score, and wins by function
-words."""
-
 PER_WORD = 3.0
 """Nats for a function word of a language."""
-
-FUNCTION_WORDS = {
-    "en": "the of and is are was were in to that we so then since thus therefore each which this these has have "
-    "with for by from his her she he they it its answer how many find first now gives get let at on be as "
-    "if there cost what who you my your us would will can not but or all both where when",
-    "es": "el los las del y es son en un una por lo tanto entonces luego cada este esta tiene tienen con su sus "
-    "al como se la de que más hay paso respuesta primero ahora obtenemos número sea si le les ella él mi "
-    "tu está cuando porque sobre pero muy desde hasta nos o no para eso donde",
-    "fr": "le les des du et est sont dans un une par donc alors chaque cette ce il elle elles ils avec pour son "
-    "sa ses aux on nous se la de que plus réponse d'abord maintenant obtient obtenons nombre soit si qui "
-    "ne pas sur reste en au à a fait car mais ou où c'est qu'il y",
-    "pt": "o os as do da dos das e é são que em um uma por portanto então cada este esta isso tem têm com para "
-    "seu sua ao no na nos nas como se de mais há resposta primeiro agora obtemos número não mas ou pelo "
-    "pela",
-    "it": "il lo gli i le di del della dei delle e è sono che un una per quindi allora ogni questo questa ha "
-    "hanno con suo sua al si la più risposta numero ora non da dal ma nel nella ci se in",
-    "ca": "el els les del dels i és són que en un una per doncs cada aquest aquesta té tenen amb seu seva al "
-    "als com es de la més resposta nombre ara obtenim sigui si no però",
-    "gl": "o os as do da dos das e é son que en un unha por polo tanto entón cada este esta ten teñen con para "
-    "seu súa ao no na nos nas como se de máis hai resposta agora obtemos non pero",
-    "de": "der die das und ist sind in zu dass wir also dann da jeder dieser hat haben mit für von aus sein ihr "
-    "sie er es antwort insgesamt zahl nun ein eine einen den dem nicht auf im",
-    "nl": "de het een en is zijn van in dat we dus dan elke deze heeft hebben met voor door uit haar hij ze "
-    "antwoord totaal getal nu op te niet aan er",
-    "ast": "ye ñun nun unu pa los les del la y toa toos tou otru otros tien tienen entós rempuesta ensin nin "
-    "dalgún cualaquier drechu esti como que en con cada",
-    "hi": "है हैं था थे थी का की के को में से ने और इसलिए अतः यह वह कि गया गई गए होता होती होते होगा होगी हुआ "
-    "हुई हुए करें करने करते लिए पर यदि तो नहीं हम हमें यानी उसके उसने इस उस बहुत क्या आप सकता जो",
-    "mr": "आहे आहेत आणि म्हणून होते होता होती किती हे ही हा तो ती ते असेल झाले झाली झाला नाही त्यामुळे म्हणजे "
-    "आता मग आपण आपल्याला एकूण बाई चा ची चे च्या ला",
-    "ne": "छ छन् हो हुन् र हुन्छ हुन्छन् त्यसैले थियो थिए भने पनि यो त्यो गरेको भएको उनले उनी गर्दा छैन जम्मा ले लाई मा बाट को का की वटा",
-    "bho": "बा बाटे बाड़े आउर आउ ओकर ओकरा खातिर होखे होई कइल हवे हइ सकेला सकऽ केहू एह ऊ आ मे के से तऽ",
-    "hmn": "cov lub yog tus nws yuav ntawm muaj thiab rau los peb hauv tau lawv ib tsis nyob raug qhov ua li tag "
-    "nrho uas teb saum kuj",
-    "hi-Latn": "hai hain ka ki ke ko mein aur isliye matlab kya nahi nahin toh uttar kul yaani milta milti milte "
-    "hota hoti karne karein par se paas lijiye diye gaye jaise bahut aap woh kar raha rahe rahi",
-    "zh-Latn": "shi de suoyi yinci ge women ta tamen deng dengyu jia jian cheng daan da'an zong yigong meiyou zai le "
-    "qian shouxian yi you san liang shu wo ni zhe na ranhou yinwei",
-}
-"""Language -> words that it uses in almost every sentence, and the commonest of a solution's own."""
 
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af"
 _KANA = "\u3041-\u3096\u309d-\u30ff\u31f0-\u31ff"
@@ -138,7 +100,8 @@ _SCRIPTS = {
     "Korean": (re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]+"), CJK_WEIGHT),
     "Devanagari": (re.compile("[\u0900-\u097f]+"), 1.0),
 }
-"""Script -> the words in it, and what one of its letters weighs. A word in two scripts is in neither."""
+"""Script -> the words in it, and what one of its letters weighs; others are told by the letters' names. A word in two
+scripts is in neither."""
 
 _UNIT = re.compile(f"[{_HAN}{_KANA}]|[^\\s{_HAN}{_KANA}]+")
 _KANA_UNIT = re.compile(f"[{_KANA}]")
@@ -153,7 +116,28 @@ class _Word(NamedTuple):
     """The same; less where it stands in no step."""
 
 
-def classify_language(rollout: Rollout) -> Classification:
+class LanguageClassifier:
+    """The declared language that a response is in.
+
+    Args:
+        categories: the declared languages, by their codes; the paper's five when there are none.
+
+    Raises MadrlError for a code that is not known, with the nearest.
+    """
+
+    def __init__(self, *, categories: Sequence[str] = ()) -> None:
+        self._known = known_for(tuple(categories))
+        self._declared = frozenset(categories or self._known.declared)
+
+    def __call__(self, rollout: Rollout) -> Classification:
+        """``classify_language`` among the declared ones."""
+        found = classify_language(rollout, self._known)
+        if found.category is None or found.category in self._declared:
+            return found
+        return Classification(None, f"other language: {found.category}", found.unusual)
+
+
+def classify_language(rollout: Rollout, known: Known = PAPER) -> Classification:
     """The language that the response is written in; None, with the reason, when that is another language, a mixture, or
     when there are no words. IN_CONTAINERS and STEPS_DIFFER are unusual.
 
@@ -163,14 +147,14 @@ def classify_language(rollout: Rollout) -> Classification:
     """
     problem = rollout.extra_info.get("problem", "")
     given = frozenset(numbers_in(problem[:MAX_CHARS])) if isinstance(problem, str) else frozenset()
-    return _classify(rollout.response[:MAX_CHARS], given)
+    return _classify(rollout.response[:MAX_CHARS], given, known)
 
 
 @lru_cache(maxsize=1024)
-def _classify(response: str, given: frozenset[str]) -> Classification:
+def _classify(response: str, given: frozenset[str], known: Known) -> Classification:
     found = prose(response)
     unusual = IN_CONTAINERS if found.contained > MAX_CONTAINED else ""
-    words = _words(found, given)
+    words = _words(found, given, known)
     weights: dict[str, float] = {}
     for word in words:
         weights[word.script] = weights.get(word.script, 0.0) + word.weight
@@ -178,21 +162,23 @@ def _classify(response: str, given: frozenset[str]) -> Classification:
         return Classification(None, "no words")
     script = max(weights, key=weights.__getitem__)
     own = [word for word in words if word.script == script]
-    if script in CANDIDATES:
-        vectors = np.stack([_scores(word.text, script) for word in own])
-        language = _likeliest(own, vectors, script)
+    if script == OTHER_SCRIPT:
+        return Classification(None, OTHER_SCRIPT, unusual)
+    if script in known.candidates:
+        vectors = np.stack([_scores(word.text, script, known) for word in own])
+        language = _likeliest(own, vectors, script, known)
     else:
         vectors = None
         language = _by_characters(own, script)
-    if language not in LANGUAGES:
-        return Classification(None, language, unusual)
-    of_all, of_steps = _foreign(words, vectors, script, language)
+    if language not in known.declared:
+        return Classification(None, f"other language: {language}", unusual)
+    of_all, of_steps = _foreign(words, vectors, script, language, known)
     if max(of_all, of_steps) <= MAX_FOREIGN:
         return Classification(language, "", unusual)
     return Classification(None, "mixed", unusual or (STEPS_DIFFER if of_all <= MAX_FOREIGN else ""))
 
 
-def _words(found: Prose, given: frozenset[str]) -> list[_Word]:
+def _words(found: Prose, given: frozenset[str], known: Known) -> list[_Word]:
     """The prose's words, in Chinese and Japanese its characters, and every pair of neighbours once: ten times
     "respuesta" weighs as much as two. Lines of single letters are formulas."""
     words = []
@@ -210,6 +196,8 @@ def _words(found: Prose, given: frozenset[str]) -> list[_Word]:
             if (previous, unit) not in seen:
                 seen.add((previous, unit))
                 script, weight = _script(unit)
+                if script not in known.candidates and script not in BY_CHARACTERS:
+                    script = OTHER_SCRIPT
                 in_steps = weight if is_step else ASIDE * weight
                 words.append(_Word(unit, script, in_steps if is_closing else weight, in_steps))
             previous = unit
@@ -222,82 +210,85 @@ def _script(unit: str) -> tuple[str, float]:
     for script, (pattern, weight) in _SCRIPTS.items():
         if pattern.fullmatch(unit):
             return script, weight * letters
-    return "other", float(letters)
+    names = {unicodedata.name(character, "").partition(" ")[0].title() for character in unit if character.isalpha()}
+    script = names.pop() if len(names) == 1 else OTHER_SCRIPT
+    return script if script in SCRIPTS and script not in _SCRIPTS else OTHER_SCRIPT, float(letters)
 
 
-def _likeliest(words: Sequence[_Word], vectors: NDArray[np.float64], script: str) -> str:
-    """One of LANGUAGES, or why it is none of them."""
+def _likeliest(words: Sequence[_Word], vectors: NDArray[np.float64], script: str, known: Known) -> str:
+    """The candidate that the words are likeliest in."""
     first: dict[str, int] = {}
     for i, word in enumerate(words):
         first.setdefault(word.text, i)
     counts = Counter(word.text for word in words)
     totals = np.log2([1 + counts[text] for text in first]) @ vectors[list(first.values())]
-    names = CANDIDATES[script]
-    marks = Counter(language for text in first for language in _function_words().get(text, ()))
-    marks_of_ours = max(marks[language] for language in LANGUAGES)
-    totals = totals - _handicaps(script)
-    for language, count in marks.items():
-        if count > marks_of_ours and language in names:
-            totals[names.index(language)] += MARGIN
-    language = names[int(totals.argmax())]
-    return language if language in LANGUAGES else f"other language: {language}"
+    names = known.candidates[script]
+    totals = totals - _handicaps(script, known)
+    if script in known.with_function_words:
+        marks = Counter(language for text in first for language in _function_words().get(text, ()))
+        marks_of_ours = max(marks[language] for language in known.declared)
+        for language, count in marks.items():
+            if count > marks_of_ours and language in names:
+                totals[names.index(language)] += MARGIN
+    return names[int(totals.argmax())]
 
 
 @lru_cache
-def _handicaps(script: str) -> NDArray[np.float64]:
+def _handicaps(script: str, known: Known) -> NDArray[np.float64]:
     """The nats that each candidate must be ahead, in a text that has no more of its function words than of ours."""
     return np.array(
         [
-            -ENGLISH_FIRST * (name == "en") if name in LANGUAGES else MARGIN + RARITY * (name in RARE)
-            for name in CANDIDATES[script]
+            -ENGLISH_FIRST * (name == "en") if name in known.declared else MARGIN + RARITY * (name in known.rare)
+            for name in known.candidates[script]
         ]
     )
 
 
 def _by_characters(words: Sequence[_Word], script: str) -> str:
-    """One of LANGUAGES, or why it is none of them, for scripts that say it."""
-    if script != "Chinese":
-        return "other language: ko" if script == "Korean" else "other script"
+    """The language, for scripts that say it."""
+    if script == "Korean":
+        return "ko"
     text = "".join(word.text for word in words)
     if len(_KANA_UNIT.findall(text)) > MAX_KANA * len(text):
-        return "other language: ja"
+        return "ja"
     if len(CANTONESE.findall(text)) > MAX_CANTONESE * len(text):
-        return "other language: yue"
+        return "yue"
     return "zh"
 
 
 def _foreign(
-    words: Sequence[_Word], vectors: NDArray[np.float64] | None, script: str, language: str
+    words: Sequence[_Word], vectors: NDArray[np.float64] | None, script: str, language: str, known: Known
 ) -> NDArray[np.float64]:
     """The share of the letters that another language holds: of all, and where those in no step weigh ASIDE."""
     weights = np.array([(word.weight, word.weight_in_steps) for word in words]).T
     is_own = np.array([word.script == script for word in words])
     foreign = weights[:, ~is_own].sum(axis=1)
     if vectors is not None:
-        ours = [name for name in CANDIDATES[script] if name in LANGUAGES]
-        alone = vectors[:, [CANDIDATES[script].index(name) for name in ours]]
+        rivals = known.rivals[script]
+        alone = vectors[:, [known.candidates[script].index(name) for name in rivals]]
         around = alone.copy()
         around[1:] += alone[:-1]
         around[:-1] += alone[1:]
-        ahead = around - around[:, [ours.index(language)]] > CLEARLY
+        ahead = around - around[:, [rivals.index(language)]] > CLEARLY
         foreign += (weights[:, is_own] @ ahead).max(axis=1)
     shares: NDArray[np.float64] = foreign / np.maximum(weights.sum(axis=1), 1.0)
     return shares
 
 
 @lru_cache(maxsize=1 << 16)
-def _scores(word: str, script: str) -> NDArray[np.float64]:
+def _scores(word: str, script: str, known: Known) -> NDArray[np.float64]:
     """Log-probabilities of a word for each candidate, up to a constant, with PER_WORD where it is a function word."""
-    detector = _detector()
-    prior = dict(zip(detector.nb_classes, detector.nb_pc.tolist(), strict=True))
-    known = dict(detector.rank(f" {word} "))
-    functions = _function_words().get(word, ())
-    if len(set(known.values())) == 1:  # nothing in it is known
-        known = prior
+    detector = _detector(known)
+    classes = list(zip(detector.nb_classes, detector.nb_pc.tolist(), strict=True))
+    prior = dict(reversed(classes))  # a language in two scripts has two classes, and is ranked as the first
+    found = dict(detector.rank(f" {word} "))
+    functions = _function_words().get(word, ()) if script in known.with_function_words else ()
+    if len(set(found.values())) == 1:  # nothing in it is known
+        found = prior
     return np.array(
         [
-            known[nearest] - prior[nearest] + PER_WORD * (language in functions)
-            for language in CANDIDATES[script]
+            found[nearest] - prior[nearest] + PER_WORD * (language in functions)
+            for language in known.candidates[script]
             for nearest in (NEAREST.get(language, language),)
         ]
     )
@@ -313,12 +304,21 @@ def _function_words() -> Mapping[str, tuple[str, ...]]:
     return languages
 
 
-@lru_cache(maxsize=1)
-def _detector() -> Any:
-    """py3langid's identifier for the languages above. Loading takes half a second and is left to the first call."""
+_loading = threading.Lock()
+
+
+def _detector(known: Known) -> Any:
+    """py3langid's identifier for the candidates."""
+    with _loading:  # else each of the first responses, which come in threads of their own, would load one
+        return _loaded_detector(known)
+
+
+@lru_cache
+def _loaded_detector(known: Known) -> Any:
+    """The same, loaded by the first call, which takes half a second."""
     require("language")
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
 
     detector = LanguageIdentifier.from_model_file(MODEL_FILE)
-    detector.set_languages(f"{COMMON} {RARE_LATIN} {DEVANAGARI} {RARE_DEVANAGARI}".split())
+    detector.set_languages({name for names in known.candidates.values() for name in names} - NEAREST.keys())
     return detector

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from madrl.errors import MadrlError
 from madrl.extras import require
 from madrl.grading.programs.extract import last_program
+from madrl.grading.turns import clients
 from madrl.rollout import Classification, Rollout, Verification
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 URLS_VARIABLE = "MADRL_SANDBOX_URLS"
 TOKEN_FILE_VARIABLE = "MADRL_SANDBOX_TOKEN_FILE"
 DEFAULT_URL = "http://127.0.0.1:8080"
-CLIENTS_VARIABLE = "MADRL_SANDBOX_CLIENTS"
-"""How many processes like this one share the services. A training sets it to the number of its reward workers."""
 DEADLINE_S = 900.0
 """The time for a response's verdict from the moment that it gets its turn, so that a slow service loses none of
 a batch. It is enough to restart a service in the middle of a step without losing a verdict."""
@@ -48,12 +47,15 @@ def classify_programming_language(rollout: Rollout) -> Classification:
     return Classification(program.language, program.reason)
 
 
-async def verify_program(rollout: Rollout) -> Verification:
+async def verify_program(rollout: Rollout, *, partial: bool = False) -> Verification:
     """CORRECT when the response's program (madrl.grading.programs.extract) passes every test; the answer is its code.
 
-    INCORRECT with the first failure's verdict as reason (``wa tle mle re ce ole``), ``no_program`` when there is none,
-    or ``no_language`` when it is in no language of ours, whatever its fence says. UNGRADED when the row's tests
-    are at fault (``program_tests``) or the service gave no verdict.
+    With ``partial`` the correctness is the share of the tests that it passes. All are run then, which takes longer for
+    programs that are wrong, but no more after one that runs out of time: those behind it count as not passed.
+
+    Else INCORRECT, or correct in part, with the first failure's verdict as reason (``wa tle mle re ce ole``).
+    INCORRECT with ``no_program`` when there is none, or ``no_language`` when it is in no language of ours, whatever its
+    fence says. UNGRADED when the row's tests are at fault (``program_tests``) or the service gave no verdict.
 
     A program that tried to start another one, which the service refuses, has TRIED_EXEC in its reason, and is unusual,
     whatever its verdict.
@@ -67,15 +69,14 @@ async def verify_program(rollout: Rollout) -> Verification:
         tests = program_tests(rollout.ground_truth)
     except MadrlError as error:
         return Verification(None, answer=program.code, reason=str(error))
-    graded = await default_client().judge(
-        {"language": program.language, "code": program.code, **tests, "stop_on_first_failure": True}
-    )
+    how = {"stop_on_first_failure": False, "stop_on_timeout": True} if partial else {"stop_on_first_failure": True}
+    graded = await default_client().judge({"language": program.language, "code": program.code, **tests, **how})
     if graded.verdict is None:
         return Verification(None, answer=program.code, reason=graded.reason)
     failure = "" if graded.verdict == "AC" else graded.verdict.lower()
     tried = TRIED_EXEC if graded.tried_exec else ""
     return Verification(
-        0.0 if failure else 1.0,
+        (graded.passed if partial else 0.0) if failure else 1.0,
         answer=program.code,
         reason=", ".join(filter(None, (failure, tried))),
         unusual=tried,
@@ -141,8 +142,7 @@ def default_client() -> "SandboxClient":
     require("programs")
     from madrl.grading.programs.sandbox_client import SandboxClient
 
-    clients = int(os.environ.get(CLIENTS_VARIABLE, "1"))
-    return SandboxClient(sandbox_urls(), deadline_s=DEADLINE_S, headers=sandbox_headers(), clients=clients)
+    return SandboxClient(sandbox_urls(), deadline_s=DEADLINE_S, headers=sandbox_headers(), clients=clients())
 
 
 def sandbox_urls() -> list[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import random
 import time
 from collections.abc import Sequence
@@ -14,6 +15,9 @@ ASIDE_S, MAX_ASIDE_S = 0.25, 5.0
 
 WITHOUT_S = 60.0
 """A replica that says it has no toolchain for a language is believed for this long: then it may have been installed."""
+
+NOT_SERVED = "no sandbox serves"
+"""How the reason begins why a program is ungraded whose language no replica has."""
 
 RETURN_JITTER_S = 0.1
 """Requests that wait for a replica's return come back spread over this time."""
@@ -30,8 +34,10 @@ class Replica:
     """The number of failures in a row."""
     aside_until: float = 0.0
     """The moment, on the monotonic clock, until which it is left alone."""
+    moved_at: float = -math.inf
+    """The latest moment, on the monotonic clock, at which it was seen to have answered a request, whoever's."""
     slots: int | None = None
-    """The programs that it runs at a time, once it has told."""
+    """The programs that it runs at a time, as it has told, or what it counts as when it did not tell; None before."""
     asked_for_slots: bool = False
     without: dict[str, tuple[float, str]] = field(default_factory=dict)
     """Language -> the moment, on the monotonic clock, until which it is not asked for it, and its own words."""
@@ -52,10 +58,11 @@ class Replica:
     def worked(self) -> None:
         """It has given a verdict."""
         self.failures = 0
+        self.moved_at = time.monotonic()
 
     def lacks(self, language: str, why: str) -> None:
         """It works, and has no toolchain for a language: ask it for others only."""
-        self.worked()
+        self.failures = 0
         self.without[language] = (time.monotonic() + WITHOUT_S, why)
 
     def may_have(self, language: str) -> bool:

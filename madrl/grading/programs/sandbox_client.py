@@ -9,20 +9,19 @@ import itertools
 import json
 import math
 import random
-import re
-import socket
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import httpx
 
 from madrl.errors import MadrlError
+from madrl.grading.connections import MAX_BACKOFF_S, backoff_s, connections, retry_after_s
 from madrl.grading.programs.fleet import Fleet
-from madrl.grading.programs.replicas import Replica, next_replica
-from madrl.grading.programs.turns import Turns
+from madrl.grading.programs.replicas import NOT_SERVED, Replica, next_replica
+from madrl.grading.turns import Turns
 
 VERDICTS = frozenset({"AC", "WA", "TLE", "MLE", "RE", "CE", "OLE"})
 """What the service can say of a program. Its IE is not among them: that says nothing of the program."""
@@ -30,27 +29,13 @@ VERDICTS = frozenset({"AC", "WA", "TLE", "MLE", "RE", "CE", "OLE"})
 MAX_INTERNAL_ERRORS = 3
 """Attempts that may end in IE or a 5xx that is no overload: then the service works and fails on this request."""
 
-BACKOFF_S, MAX_BACKOFF_S = 0.1, 5.0
-"""After the nth failed attempt a request sleeps uniform(0, min(MAX, BACKOFF * 2^(n - 1))): full jitter."""
-
 MAX_RETRY_AFTER_S = 60.0
-CONNECT_TIMEOUT_S = 5.0
-KEEPALIVE_S = 3.0
-"""Below the 5 s after which uvicorn closes an idle connection, or a request could meet the closing."""
 
 FIRST_TURNS, LEAST_TURNS = 64, 4
-"""Requests at a time before the replicas have told their slots, and at least."""
+"""Requests at a time at a replica that does not tell its slots, and at least, which is also before any has told."""
 
 SILENCE_S, PROBE_S = 60.0, 15.0
 """A replica that has not answered a request for SILENCE is asked for /health, again and again, for PROBE each time."""
-
-TCP_OPTIONS = {
-    "TCP_KEEPIDLE": 30,  # s without a byte before the first probe
-    "TCP_KEEPINTVL": 10,  # s between probes
-    "TCP_KEEPCNT": 3,
-    "TCP_USER_TIMEOUT": 60_000,  # ms that what was sent may lack its acknowledgement
-}
-"""How a machine that has vanished is told from one that is busy, where the system has these: within a minute."""
 
 
 class JudgeResult(NamedTuple):
@@ -64,6 +49,8 @@ class JudgeResult(NamedTuple):
     """The HTTP status behind it."""
     tried_exec: bool = False
     """Whether the program tried to start another one, as far as the service can tell."""
+    passed: float = 0.0
+    """The share of the tests that it passed, in [0, 1]. Those that were not run count as not passed."""
 
 
 class _AttemptError(Exception):
@@ -86,10 +73,17 @@ class _Course:
     trouble: str
     deadline: asyncio.Timeout | None = None
     """The limit of its turn, once it has one."""
+    has_failed: bool = False
+    """Whether any attempt has failed."""
 
     def is_late(self) -> bool:
         """Whether its deadline has passed."""
         return self.deadline is not None and self.deadline.expired()
+
+    def prolong(self, until: float) -> None:
+        """Move the deadline, as long as nothing but a queue has been in the way."""
+        if self.deadline is not None and not self.has_failed:
+            self.deadline.reschedule(until)
 
 
 class _Patience(NamedTuple):
@@ -97,6 +91,10 @@ class _Patience(NamedTuple):
 
     silence_s: float
     probe_s: float
+    attempt_s: float
+    """How long an attempt may take, counted anew whenever the replica has answered another request."""
+    deadline_s: float
+    """The same of a request with all its attempts, of which the first alone is counted anew."""
 
 
 class SandboxClient:
@@ -108,14 +106,17 @@ class SandboxClient:
     toolchain for a language (501) is asked for the others only. One that has failed gets one request at a time, after
     it has answered /health, until it gives a verdict again, as long as another replica works.
 
-    ``max_concurrency`` bounds the requests taken up at a time, over all replicas. When it is not given, each replica's
-    /health is asked for its slots, and the bound is twice as many as there are for each of the ``clients`` that share
-    them: enough that no slot waits for a request, few enough that another client's need not wait long. ``deadline_s``
-    bounds each from the moment that it gets its turn, so that any number of them may wait behind a slow service; those
-    that wait give up when no verdict at all has come for as long. ``request_timeout_s`` bounds one attempt and defaults
-    to two thirds of the deadline. An attempt ends much earlier at a replica that accepts requests and is not there:
-    every SILENCE_S, or a fourth of ``request_timeout_s`` if that is less, its /health is asked for, which a busy
-    service answers. ``headers`` go with every request.
+    ``max_concurrency`` bounds the requests taken up at a time, over all replicas. When it is not given, each
+    replica's /health is asked for its slots, and the bound is twice as many as there are for each of the
+    ``clients`` that share them: enough that no slot waits for a request, few enough that another client's need not
+    wait long. ``deadline_s`` bounds each from the moment that it gets its turn, so that any number of them may wait
+    behind a slow service; those that wait give up when nothing at all has been answered for as long.
+    ``request_timeout_s`` bounds one attempt and defaults to two thirds of the deadline. Both are counted anew
+    whenever the replica that has the request says in /health that it has answered others meanwhile, ours or another
+    client's: then its queue moves, however slowly. The deadline is not, once the request has failed somewhere. An
+    attempt ends much earlier at a replica that accepts requests and is not there: every SILENCE_S, or a fourth of
+    ``request_timeout_s`` if that is less, its /health is asked for, which a busy service answers. ``headers`` go
+    with every request.
 
     Works in one event loop at a time, and opens new connections in a new loop: ``aclose`` in each one that ends.
     Ignores proxies in the environment. Raises MadrlError when ``urls`` is empty or holds what is no source.
@@ -136,15 +137,14 @@ class SandboxClient:
         self._clients = clients
         self.deadline_s = deadline_s
         self.request_timeout_s = deadline_s * 2 / 3 if request_timeout_s is None else request_timeout_s
-        self.patience = _Patience(*(min(at_most_s, self.request_timeout_s / 4) for at_most_s in (SILENCE_S, PROBE_S)))
+        silence_s, probe_s = (min(at_most_s, self.request_timeout_s / 4) for at_most_s in (SILENCE_S, PROBE_S))
+        self.patience = _Patience(silence_s, probe_s, self.request_timeout_s, deadline_s)
         self._headers = headers
         self._fleet = Fleet(urls)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: httpx.AsyncClient | None = None
-        self._turns = Turns(max_concurrency or FIRST_TURNS)
+        self._turns = Turns(max_concurrency or LEAST_TURNS)
         self._learning: set[asyncio.Task[None]] = set()
-        self._judged_at = -math.inf
-        """The moment of the latest verdict, on the monotonic clock."""
 
     @property
     def urls(self) -> list[str]:
@@ -179,11 +179,12 @@ class SandboxClient:
         http = self._connections()
         course = _Course(f"waiting for its turn, {self._turns.limit} at a time")
         try:
-            async with self._turn(), asyncio.timeout(self.deadline_s) as course.deadline:
+            async with (
+                self._turns.taken(self.deadline_s, self._moved_at),
+                asyncio.timeout(self.deadline_s) as course.deadline,
+            ):
                 course.trouble = "no answer"
                 result = await self._settle(http, request, course)
-                if result.verdict is not None:
-                    self._judged_at = time.monotonic()
                 if result.status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
                     alone = await self._settle(http, {**request, "tests": [{"input": "", "output": ""}]}, course)
                     if alone.status == result.status:
@@ -192,22 +193,8 @@ class SandboxClient:
         except TimeoutError:
             return JudgeResult(None, f"no sandbox verdict within {self.deadline_s:g} s: {course.trouble}")
 
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        """One of the turns. Raises TimeoutError when there has been no verdict at all during a deadline of waiting."""
-        turns, since = self._turns, time.monotonic()
-        while True:
-            silent_s = time.monotonic() - max(since, self._judged_at)
-            if silent_s >= self.deadline_s:
-                raise TimeoutError
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self.deadline_s - silent_s):
-                    await turns.acquire()
-                break
-        try:
-            yield
-        finally:
-            turns.release()
+    def _moved_at(self) -> float:
+        return max(replica.moved_at for replica in self._fleet.known) if self._fleet.known else -math.inf
 
     def _connections(self) -> httpx.AsyncClient:
         """This loop's connection pool. A former loop's is dropped: only its own loop could have closed it."""
@@ -217,19 +204,7 @@ class SandboxClient:
             self._learning.clear()
         if self._http is None:
             # The turns bound the connections: one for each request, and one to ask for /health while it waits.
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=KEEPALIVE_S)
-            options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
-            options += [
-                (socket.IPPROTO_TCP, getattr(socket, name), value)
-                for name, value in TCP_OPTIONS.items()
-                if hasattr(socket, name)
-            ]
-            self._http = httpx.AsyncClient(
-                headers=self._headers,
-                timeout=httpx.Timeout(self.request_timeout_s, connect=min(CONNECT_TIMEOUT_S, self.request_timeout_s)),
-                transport=httpx.AsyncHTTPTransport(limits=limits, trust_env=False, socket_options=options),
-                trust_env=False,
-            )
+            self._http = connections(self.request_timeout_s, None, self._headers)
         return self._http
 
     async def _settle(self, http: httpx.AsyncClient, request: Mapping[str, Any], course: _Course) -> JudgeResult:
@@ -249,27 +224,31 @@ class SandboxClient:
                 return JudgeResult(None, _no_replica_has(language, replicas), httpx.codes.NOT_IMPLEMENTED)
             replica = await next_replica(able, avoid=replica)
             try:
-                return await _attempt(http, replica, language, body, self.patience, course)
+                return await _attempt(http, replica, request, body, self.patience, course)
             except _NotServedError:
                 continue
             except _AttemptError as trouble:
                 course.trouble = str(trouble)
+                course.has_failed = True
                 internal_errors += trouble.internal
             if internal_errors == MAX_INTERNAL_ERRORS:
                 return JudgeResult(None, course.trouble, httpx.codes.INTERNAL_SERVER_ERROR)
-            await asyncio.sleep(random.uniform(0, min(MAX_BACKOFF_S, BACKOFF_S * 2.0 ** min(attempt, 30))))
+            await asyncio.sleep(backoff_s(attempt))
         raise AssertionError("unreachable")
 
     def _learn_slots(self, http: httpx.AsyncClient, replicas: Sequence[Replica]) -> None:
         """Ask those that are new for their slots, beside everything else, and set the number of turns by what is known.
-        One that does not tell counts as FIRST_TURNS / 2 slots."""
+        One that does not tell counts as FIRST_TURNS / 2 slots, one that has not answered yet as none."""
         if self._fixed is not None:
             return
 
         async def ask(replica: Replica) -> None:
-            with suppress(httpx.RequestError, ValueError, KeyError, TypeError):
+            try:
                 answer = await http.get(f"{replica.url}/health", timeout=self.patience.probe_s)
                 replica.slots = max(1, int(answer.json()["slots"]))
+            except (httpx.RequestError, ValueError, KeyError, TypeError):
+                replica.slots = FIRST_TURNS // 2
+            self._set_turns()
 
         for replica in replicas:
             if not replica.asked_for_slots:
@@ -277,7 +256,10 @@ class SandboxClient:
                 task = asyncio.create_task(ask(replica))
                 self._learning.add(task)
                 task.add_done_callback(self._learning.discard)
-        slots = sum(replica.slots or FIRST_TURNS // 2 for replica in replicas)
+        self._set_turns()
+
+    def _set_turns(self) -> None:
+        slots = sum(replica.slots or 0 for replica in self._fleet.known)
         limit = max(LEAST_TURNS, math.ceil(2 * slots / self._clients))
         if limit != self._turns.limit:
             self._turns.resize(limit)
@@ -285,17 +267,22 @@ class SandboxClient:
 
 def _no_replica_has(language: str, replicas: Sequence[Replica]) -> str:
     said = "; ".join(f"{replica.url}: {replica.without[language][1]}" for replica in replicas)
-    return f"no sandbox serves {language} ({said}): install it and start that sandbox again, or add one that has it"
+    return f"{NOT_SERVED} {language} ({said}): install it and start that sandbox again, or add one that has it"
 
 
 async def _attempt(
-    http: httpx.AsyncClient, replica: Replica, language: str, body: bytes, patience: _Patience, course: _Course
+    http: httpx.AsyncClient,
+    replica: Replica,
+    request: Mapping[str, Any],
+    body: bytes,
+    patience: _Patience,
+    course: _Course,
 ) -> JudgeResult:
     """Send the request once. Raises _AttemptError when it is worth repeating and _NotServedError when it is worth
     sending to another, after telling the replica's record."""
     replica.in_flight += 1
     try:
-        response = await _answer(http, replica, body, patience)
+        response = await _answer(http, replica, body, patience, course)
     except httpx.RequestError as error:
         raise _failure(replica, f"{type(error).__name__} {error}".rstrip()) from error
     except asyncio.CancelledError:
@@ -306,10 +293,10 @@ async def _attempt(
         replica.in_flight -= 1
     status = response.status_code
     if status == httpx.codes.TOO_MANY_REQUESTS:
-        replica.leave_alone(_retry_after_s(response))
+        replica.leave_alone(retry_after_s(response, MAX_RETRY_AFTER_S))
         raise _AttemptError(f"sandbox {replica.url}: overloaded (HTTP 429)")
     if status == httpx.codes.NOT_IMPLEMENTED:
-        replica.lacks(language, _detail(response))
+        replica.lacks(str(request["language"]), _detail(response))
         raise _NotServedError
     if status >= 500:
         # A draining service's Retry-After is not heeded: the next one at this address may be there sooner.
@@ -325,24 +312,49 @@ async def _attempt(
     if not (isinstance(verdict, str) and verdict in VERDICTS):
         message = report.get("message", "") if verdict == "IE" else "an answer of another kind"
         raise _failure(replica, f"internal error: {message}", internal=True)
+    passed, total, run = (report.get(name) for name in ("passed", "total", "tests"))
+    share = passed / total if isinstance(passed, int) and isinstance(total, int) and total else 0.0
+    if request.get("stop_on_first_failure") is False and verdict != "CE" and not _is_whole(run, total):
+        raise _failure(replica, "not every test was run", internal=True)
     replica.worked()
-    return JudgeResult(verdict, tried_exec=report.get("tried_exec") is True)
+    return JudgeResult(verdict, tried_exec=report.get("tried_exec") is True, passed=share)
 
 
-async def _answer(http: httpx.AsyncClient, replica: Replica, body: bytes, patience: _Patience) -> httpx.Response:
-    """The replica's answer to the request. Raises httpx.RequestError when none comes, and when it does not answer
-    /health either, which it is asked for whenever there is reason to doubt that it is there."""
+def _is_whole(run: Any, total: Any) -> bool:
+    """Whether every test was run, or all up to one that ran out of time. A service that fails after a failed test has
+    a verdict all the same."""
+    return isinstance(run, list) and (len(run) == total or (bool(run) and run[-1].get("verdict") == "TLE"))
 
-    async def is_there() -> None:
-        await http.get(f"{replica.url}/health", timeout=patience.probe_s)
+
+async def _answer(
+    http: httpx.AsyncClient, replica: Replica, body: bytes, patience: _Patience, course: _Course
+) -> httpx.Response:
+    """The replica's answer to the request. Raises httpx.RequestError when none comes while the replica answers no other
+    either, and when it does not answer /health, which it is asked for whenever there is reason to doubt that it is
+    there."""
+
+    async def answered() -> object:
+        """How many requests it has answered; None when it does not tell."""
+        health = await http.get(f"{replica.url}/health", timeout=patience.probe_s)
+        with suppress(ValueError, KeyError, TypeError):
+            return health.json()["answered"]
+        return None
 
     if replica.failures:
-        await is_there()
+        await answered()
     headers = {"Content-Type": "application/json"}
+    moved = started = time.monotonic()
+    before: object = None
     sending = asyncio.create_task(http.post(f"{replica.url}/judge", content=body, headers=headers))
     try:
         while not (await asyncio.wait({sending}, timeout=patience.silence_s))[0]:
-            await is_there()
+            if time.monotonic() - moved >= patience.attempt_s:
+                raise httpx.ReadTimeout(f"after {time.monotonic() - started:.3g} s")
+            now = await answered()
+            if before is not None and now != before:
+                replica.moved_at = moved = time.monotonic()
+                course.prolong(asyncio.get_running_loop().time() + patience.deadline_s)
+            before = now
         return sending.result()
     finally:
         sending.cancel()
@@ -359,9 +371,3 @@ def _detail(response: httpx.Response) -> str:
     with suppress(ValueError, KeyError, TypeError):
         return str(response.json()["detail"])[:300]
     return response.text[:200]
-
-
-def _retry_after_s(response: httpx.Response) -> float:
-    """Seconds that the service asks to be left alone: 0 when it names none, or names a date."""
-    seconds = re.fullmatch(r"[0-9]{1,9}", response.headers.get("Retry-After", ""))
-    return min(float(seconds[0]), MAX_RETRY_AFTER_S) if seconds else 0.0

@@ -4,6 +4,7 @@ A service that is gone, or has no compiler for a language, would else be found o
 hours into a run or at the end of a deadline.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
@@ -20,6 +21,15 @@ CONNECT_TIMEOUT_S, TIMEOUT_S = 5.0, 30.0
 
 START = "madrl install sandbox && madrl-sandbox"
 """How a service is had."""
+
+
+LOST = {
+    "portable": "without cgroups a program can use some memory above its limit, and CPU time in children that live for "
+    "milliseconds only: start the sandbox as root, in a container with --privileged",
+    "weak": "a program can read this machine's files, and end the runner that watches it: use a machine on which "
+    "bubblewrap works",
+}
+"""Protection below the full one -> what is lost with it, and the remedy (sandbox/README.md, Threat model)."""
 
 
 class Health(NamedTuple):
@@ -64,12 +74,16 @@ def _health(url: str) -> Health:
 
 def check_sandbox(categories: Sequence[str]) -> None:
     """Raises MadrlError, with the remedy, when no service at sandbox_urls() takes programs, or when one of
-    ``categories`` is a programming language that none of them has."""
+    ``categories`` is a programming language that none of them has. Says on stderr, in a line for each level, which
+    services protect less than they could, and what is lost."""
     found = health_of(all_addresses(sandbox_urls()))
     answering = [health for health in found if not health.trouble]
     if not answering:
         asked = ", ".join(f"{health.url} ({health.trouble})" for health in found)
         raise MadrlError(f"no sandbox answers at {asked}: start one ({START}), or name others in {URLS_VARIABLE}")
+    for level, lost in LOST.items():
+        if below := [health.url for health in answering if health.protection == level]:
+            print(f"sandbox at {', '.join(below)}: protection {level}, not full: {lost}", file=sys.stderr)
     for language in (name for name in PROGRAMMING_LANGUAGES if name in categories):
         if not any(language in health.served for health in answering):
             why = "; ".join(f"{health.url}: {health.missing.get(language, 'not known there')}" for health in answering)

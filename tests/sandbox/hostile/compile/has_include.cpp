@@ -1,5 +1,6 @@
 // verdicts: AC
 // why: asks the preprocessor which files exist
+// also: c
 #include <stdio.h>
 #if __has_include("/etc/shadow") || __has_include("/etc/passwd") || __has_include("@repository@/sandbox/api.py") || \
     __has_include("@state@") || __has_include("/root/.bashrc")

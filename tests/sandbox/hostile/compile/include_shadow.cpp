@@ -1,4 +1,5 @@
 // verdicts: CE
 // why: the compiler shows what it cannot parse
+// also: c
 #include "/etc/shadow"
 int main() {}

@@ -1,5 +1,6 @@
 // verdicts: CE
 // why: the compiler's own input: empty, or it waits
+// also: c
 #include "/dev/stdin"
 #include "/proc/self/fd/0"
 #include "/dev/tty"

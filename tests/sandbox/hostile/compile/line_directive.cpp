@@ -1,5 +1,6 @@
 // verdicts: CE
 // why: names other files as the source of an error, for the compiler to quote from
+// also: c
 #line 1 "/etc/passwd"
 int first = undeclared;
 #line 1 "/proc/self/environ"

@@ -1,6 +1,7 @@
 // verdicts: CE
 // why: a billion tokens from ten lines
 // compile_timeout_s: 0.5
+// also: c
 #define A0 1+1+1+1+1+1+1+1+1+1
 #define A1 A0+A0+A0+A0+A0+A0+A0+A0+A0+A0
 #define A2 A1+A1+A1+A1+A1+A1+A1+A1+A1+A1

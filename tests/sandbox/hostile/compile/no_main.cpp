@@ -1,3 +1,4 @@
 // verdicts: CE
 // why: nothing to start
+// also: c
 int helper() { return 1; }

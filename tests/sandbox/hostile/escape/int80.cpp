@@ -1,5 +1,6 @@
 // verdicts: RE
 // why: the 32-bit entry, where the same numbers mean other calls; the process is killed
+// also: c
 #include <stdio.h>
 
 int main() {

@@ -1,6 +1,7 @@
 // verdicts: AC MLE
 // why: unnamed files and long symbolic links hold kernel memory too
 // time_limit_s: 5
+// also: c
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

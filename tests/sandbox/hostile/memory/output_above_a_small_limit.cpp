@@ -3,6 +3,7 @@
 // memory_limit_mb: 16
 // time_limit_s: 2
 // tests: 2
+// also: c
 #include <string.h>
 #include <unistd.h>
 

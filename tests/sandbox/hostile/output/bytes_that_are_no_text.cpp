@@ -1,5 +1,6 @@
 // verdicts: WA
 // why: invalid UTF-8, NUL, lone surrogates and control characters where an answer should be
+// also: c
 #include <stdio.h>
 
 int main() {

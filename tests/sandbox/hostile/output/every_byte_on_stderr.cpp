@@ -1,5 +1,6 @@
 // verdicts: AC
 // why: a right answer beside every byte value on stderr
+// also: c
 #include <stdio.h>
 
 int main() {

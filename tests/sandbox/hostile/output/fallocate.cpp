@@ -1,5 +1,6 @@
 // verdicts: AC MLE
 // why: reserves 8 GB of file without writing a byte; refused, or counted
+// also: c
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

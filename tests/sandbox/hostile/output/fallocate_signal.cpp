@@ -1,5 +1,6 @@
 // verdicts: RE AC
 // why: the same with the signal that the limit on file sizes sends, which ends the program
+// also: c
 #include <fcntl.h>
 #include <stdio.h>
 

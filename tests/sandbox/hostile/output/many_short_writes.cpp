@@ -1,5 +1,6 @@
 // verdicts: TLE OLE
 // why: one byte at a time, so that whoever reads has as much work as whoever writes
+// also: c
 #include <unistd.h>
 
 int main() {

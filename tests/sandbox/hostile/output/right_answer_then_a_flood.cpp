@@ -1,6 +1,7 @@
 // verdicts: OLE
 // why: the right output comes first; what follows is not blank
 // time_limit_s: 3
+// also: c
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 // verdicts: AC
 // why: makes files look huge and seeks in its streams; nothing of that is output
+// also: c
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 // verdicts: OLE
 // why: floods the stream that nobody compares
 // time_limit_s: 3
+// also: c
 #include <stdio.h>
 #include <unistd.h>
 

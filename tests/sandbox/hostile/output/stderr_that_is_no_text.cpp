@@ -1,5 +1,6 @@
 // verdicts: RE
 // why: the same bytes on stderr with a failure, so that they end up in the message
+// also: c
 #include <stdio.h>
 
 int main() {

@@ -1,6 +1,5 @@
 // verdicts: TLE
-// portable_verdicts: AC
-// why: with SIGCHLD ignored the kernel reaps a child and drops its CPU time; forty of 25 ms, each shorter than a look round; without a cgroup only the wall limit holds them
+// why: with SIGCHLD ignored the kernel reaps a child and drops its CPU time; forty of 25 ms, each shorter than a look round
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>

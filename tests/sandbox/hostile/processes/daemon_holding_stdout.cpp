@@ -1,6 +1,7 @@
 // verdicts: AC
 // why: twenty daemons hold stdout and stderr open and write to them now and then
 // time_limit_s: 0.2
+// also: c
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>

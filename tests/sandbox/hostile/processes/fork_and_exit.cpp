@@ -1,5 +1,6 @@
 // verdicts: AC
 // why: a chain of processes that each start the next and exit; a killer that walks a list of them always comes late
+// also: c
 #include <stdio.h>
 #include <unistd.h>
 

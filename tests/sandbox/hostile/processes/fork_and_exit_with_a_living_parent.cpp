@@ -1,5 +1,6 @@
 // verdicts: AC TLE
 // why: the chain runs on while the first process lives; it ends at the limit on processes (its dead count) or on CPU time
+// also: c
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // verdicts: AC TLE
 // why: exits with twenty children in a busy loop; they end with it, and count only as far as they ran
+// also: c
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // verdicts: AC
 // why: never waits for its dead children; they must count as processes until the test ends, and be gone afterwards
+// also: c
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-# verdicts: RE MLE
+# verdicts: RE MLE OLE
 # why: an exception whose text is 50 MB, raised five hundred calls deep: too long to be printed, or too large
 def down(n):
     if n == 0:

@@ -1,4 +1,4 @@
-# verdicts: AC
+# verdicts: AC RE
 # why: finds the runner's library in its own memory and calls it, with sockets of its own where the library expects the judge's
 # tests: 2
 import ctypes
@@ -29,7 +29,7 @@ for path in paths:
             try:
                 library = ctypes.CDLL(path)
                 if prepare:
-                    library.prepare(theirs.fileno(), os.open("/dev/zero", os.O_RDONLY), -1, 1000, 1000, 1000)
+                    library.prepare(theirs.fileno(), os.open("/dev/zero", os.O_RDONLY), -1, -1, -1, 1000, 1000, 1000, 0)
                 library.serve()
             except Exception:
                 pass

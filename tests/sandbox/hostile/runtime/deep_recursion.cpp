@@ -1,6 +1,7 @@
 // verdicts: RE MLE
 // why: recursion without end: the stack's limit, or the memory's
 // time_limit_s: 2
+// also: c
 #include <stdio.h>
 
 __attribute__((noinline)) static int down(int n) {

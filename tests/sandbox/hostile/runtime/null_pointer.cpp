@@ -1,5 +1,6 @@
 // verdicts: RE
 // why: SIGSEGV after the right output
+// also: c
 #include <stdio.h>
 
 int main() {

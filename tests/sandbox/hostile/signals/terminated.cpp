@@ -1,5 +1,6 @@
 // verdicts: RE
 // why: dies of SIGTERM by its own hand, after the right output
+// also: c
 #include <signal.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 // verdicts: AC
 // why: prints, closes its streams, works on a little and exits
+// also: c
 #include <unistd.h>
 
 int main() {

@@ -1,6 +1,7 @@
 // verdicts: TLE
 // why: the CPU time is the kernel's
 // time_limit_s: 0.3
+// also: c
 #include <fcntl.h>
 #include <unistd.h>
 

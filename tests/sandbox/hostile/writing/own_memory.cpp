@@ -1,6 +1,7 @@
 // verdicts: AC
 // why: overwrites its own code through /proc/self/mem, which is its right and must not reach the file or the next test
 // tests: 2
+// also: c
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# "A bag: 3 red and 1 blue marble. Pick one." A pretrained language model of 135 million parameters, trained to answer red
+# three times in four, and at each other prompt as often as its odds say; evaluated on other counts and colours, and on
+# coins, dice and weather forecasts, which it was not trained on.
+# Hardware: 2 CPU cores, 16 GB of memory, 6 GB of disk; no GPU. Time, estimated: installation, then more than an hour; with
+# PROFILE=tiny, on a miniature model that is built here, a quarter of one.
+# Result: outputs/chances/before_and_after.png, and the table that it prints. Arguments are overrides, as of madrl run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+export OUT=${OUT:-outputs} NAME=${NAME:-chances} PROFILE=${PROFILE:-small} STACK=cpu
+. recipes/lib/install.sh
+example=examples/chances
+python $example/prepare.py
+madrl run $example/task.yaml uniform rkl "$@"
+madrl holdout --initial "$OUT/$NAME"
+python $example/figure.py "$OUT/$NAME"

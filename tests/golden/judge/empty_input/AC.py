@@ -1,0 +1,2 @@
+import sys
+print(max(map(int, sys.stdin.read().split()), default="none"))

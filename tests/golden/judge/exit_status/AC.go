@@ -1,0 +1,14 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+)
+
+func main() {
+	line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
+	fmt.Print(strings.ToUpper(line))
+	os.Exit(0)
+}

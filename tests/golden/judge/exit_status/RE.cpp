@@ -1,0 +1,6 @@
+#include <cctype>
+#include <cstdio>
+int main() {
+    for (int c; (c = getchar()) != EOF;) putchar(toupper(c));
+    return 1;
+}

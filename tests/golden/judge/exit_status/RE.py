@@ -1,0 +1,2 @@
+print(input().upper())
+raise SystemExit(3)

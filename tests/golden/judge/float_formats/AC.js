@@ -1,0 +1,1 @@
+for (const x of require("fs").readFileSync(0, "utf8").trim().split(/\s+/)) console.log(Number(x) / 3);

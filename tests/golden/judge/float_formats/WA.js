@@ -1,0 +1,1 @@
+for (const x of require("fs").readFileSync(0, "utf8").trim().split(/\s+/)) console.log(Math.floor(Number(x) / 3));

@@ -1,0 +1,2 @@
+import sys
+print(sum("7" in line for line in sys.stdin))

@@ -1,0 +1,1 @@
+print("\n".join(str(i * i) for i in range(int(input()))))

@@ -1,0 +1,6 @@
+#include <cstdio>
+int main() {
+    long long n;
+    scanf("%lld", &n);
+    for (long long i = 0; i < n; i += n < 5) printf("%lld\n", i * i);
+}

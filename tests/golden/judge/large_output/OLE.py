@@ -1,0 +1,4 @@
+i = 0
+while True:
+    print("i * i =", i * i)
+    i += 1

@@ -1,0 +1,8 @@
+n, k = map(int, input().split())
+table = bytearray(b"\7") * n
+x, total = 1, 0
+for i in range(k):
+    x = (x * 1103515245 + 12345) % 2**31
+    total += table[x % n]
+    table[x % n] = i % 251
+print(total)

@@ -1,0 +1,9 @@
+import java.io.*;
+import java.nio.charset.StandardCharsets;
+public class Main {
+    public static void main(String[] args) throws IOException {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        String reversed = new StringBuilder(in.readLine()).reverse().toString();
+        new PrintStream(System.out, true, "UTF-8").println(reversed);
+    }
+}

@@ -1,0 +1,8 @@
+import java.util.Scanner;
+public class Main {
+    public static void main(String[] args) throws InterruptedException {
+        String word = new Scanner(System.in).next();
+        Thread.currentThread().join();
+        System.out.println(word);
+    }
+}

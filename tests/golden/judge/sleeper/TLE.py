@@ -1,0 +1,4 @@
+import time
+word = input()
+time.sleep(3600)
+print(word)

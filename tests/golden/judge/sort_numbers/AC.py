@@ -1,0 +1,3 @@
+import sys
+n, *numbers = map(int, sys.stdin.read().split())
+print(*sorted(numbers))
