@@ -11,7 +11,7 @@ from madrl.grading.judges.text_classification import TextClassification
 from madrl.grading.languages.language import LanguageClassifier
 from madrl.grading.length import LengthClassifier
 from madrl.grading.plugins import Plugin, load_plugin, name_of, with_arguments
-from madrl.grading.programs.program import classify_programming_language
+from madrl.grading.programs.program import ProgrammingLanguageClassifier
 from madrl.grading.regex import RegexClassifier
 
 Classifier = Callable[..., Any]
@@ -23,7 +23,7 @@ CLASSIFIERS: dict[str, Classifier] = {
     "field": FieldClassifier,
     "language": LanguageClassifier,
     "length": LengthClassifier,
-    "programming_language": classify_programming_language,
+    "programming_language": ProgrammingLanguageClassifier,
     "regex": RegexClassifier,
     "llm": LlmClassifier,
     "text_classification": TextClassification,

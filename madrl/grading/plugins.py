@@ -70,8 +70,9 @@ def with_arguments(
         name: how the user calls it.
         categories: the declared categories, for a parameter of that name; none where nobody has declared any.
 
-    Raises MadrlError for an argument that the plug-in does not take or that it lacks, for whatever the class's
-    constructor raises, and for a class whose instances cannot be called.
+    Raises MadrlError for an argument that the plug-in does not take or that it lacks, for one whose default is true or
+    false and which is neither, for whatever the class's constructor raises, and for a class whose instances cannot be
+    called.
     """
     what = f"{kind} {name}"
     if not isinstance(arguments, Mapping) or not all(isinstance(key, str) for key in arguments):
@@ -90,6 +91,10 @@ def with_arguments(
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
         takes = f"it takes {', '.join(known)}" if known else "it takes none"
         raise MadrlError(f"{what} has no argument {unknown[0]!r}: {takes} ({kind}_args)")
+    for parameter in parameters:
+        value = given.get(parameter.name)
+        if isinstance(parameter.default, bool) and parameter.name in given and not isinstance(value, bool):
+            raise MadrlError(f"{what}: {parameter.name}={value!r} is neither true nor false ({kind}_args)")
     needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if missing := [argument for argument in needed if argument not in given]:
         remedy = "declare them (--categories)" if missing[0] == CATEGORIES else f"set {kind}_args={{{missing[0]}: ...}}"

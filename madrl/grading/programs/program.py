@@ -9,6 +9,7 @@ MADRL_SANDBOX_URLS, since a verifier is a function of the rollout alone and the 
 
 import json
 import os
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from madrl.extras import require
 from madrl.grading.programs.extract import last_program
 from madrl.grading.turns import clients
 from madrl.rollout import Classification, Rollout, Verification
+from madrl.tasks import PROGRAMMING_LANGUAGES
 
 if TYPE_CHECKING:
     from madrl.grading.programs.sandbox_client import SandboxClient
@@ -45,6 +47,28 @@ def classify_programming_language(rollout: Rollout) -> Classification:
     if program is None:
         return Classification(None, "no_program")
     return Classification(program.language, program.reason)
+
+
+class ProgrammingLanguageClassifier:
+    """``classify_programming_language`` among the declared languages: a program in another one is off-support.
+
+    Args:
+        categories: the declared ones, some of PROGRAMMING_LANGUAGES; all of them where none are declared.
+
+    Raises MadrlError for another category.
+    """
+
+    def __init__(self, *, categories: Sequence[str] = ()) -> None:
+        if unknown := [name for name in categories if name not in PROGRAMMING_LANGUAGES]:
+            raise MadrlError(f"{unknown[0]!r} is none of its languages: declare some of {list(PROGRAMMING_LANGUAGES)}")
+        self._declared = frozenset(categories or PROGRAMMING_LANGUAGES)
+
+    def __call__(self, rollout: Rollout) -> Classification:
+        """The response's language, None where it is not declared."""
+        found = classify_programming_language(rollout)
+        if found.category is None or found.category in self._declared:
+            return found
+        return Classification(None, f"other language: {found.category}")
 
 
 async def verify_program(rollout: Rollout, *, partial: bool = False) -> Verification:
