@@ -268,9 +268,10 @@ def requests_per_s(slots: int, services: int) -> float:
 
 
 def tree_cpu(service: psutil.Process) -> float:
-    """CPU seconds of the service's processes and of all that they waited for."""
-    times = [process.cpu_times() for process in (service, *service.children())]
-    return float(sum(t.user + t.system for t in times) + sum(t.children_user + t.children_system for t in times[1:]))
+    """CPU seconds of the service's processes, of the jails that it keeps and of all that these have waited for."""
+    while True:
+        with contextlib.suppress(psutil.NoSuchProcess):  # one has just ended: now its parent has its time
+            return float(sum(sum(process.cpu_times()[:4]) for process in (service, *service.children(recursive=True))))
 
 
 @contextlib.contextmanager
