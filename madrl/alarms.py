@@ -12,14 +12,15 @@ import json
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import islice, product
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from madrl.attributes import metrics_of_attribute
 from madrl.files import JsonLinesTail, write_text
 from madrl.settings import Settings
 
@@ -70,6 +71,9 @@ ALARMS = {
 }
 """Alarm -> what it has seen; for all but the first, what its rate is the share of."""
 
+OF_ATTRIBUTES = ("starved_categories", "collapsed_groups", "off_support")
+"""The alarms that each further attribute (``madrl.attributes``) has of its own."""
+
 Metrics = Mapping[str, float]
 
 
@@ -95,6 +99,8 @@ class Gauge:
     """Whether WINDOW steps or more, with such a sum of units, tell what is seen from chance. The window is the last of
     the steps that do."""
     category: str = ""
+    attribute: str = ""
+    """The further attribute that is watched; empty for the first, and for what is not of one."""
 
     def limit(self, mean: Reading, already: bool) -> float:
         """What the mean value is compared with, if the alarm is on already or not."""
@@ -140,6 +146,20 @@ def gauges_of(settings: Settings, prompts: int, group_size: int) -> tuple[Gauge,
 
     Where a step's metrics say what its prompts' own targets are (``batch_metrics``), its shares and its groups in one
     category are compared with that, and the window is long enough for what the targets of its steps want."""
+    further = (
+        replace(gauge, read=_of_attribute(name, gauge.read), attribute=name)
+        for name in settings.attributes
+        for gauge in _gauges(settings.of_attribute(name), prompts, group_size)
+        if gauge.alarm in OF_ATTRIBUTES
+    )
+    return (*_gauges(settings, prompts, group_size), *further)
+
+
+def _of_attribute(name: str, read: Callable[[Metrics], Reading | None]) -> Callable[[Metrics], Reading | None]:
+    return lambda metrics: read(metrics_of_attribute(metrics, name))
+
+
+def _gauges(settings: Settings, prompts: int, group_size: int) -> tuple[Gauge, ...]:
     on_target = single_category_rate_on(settings.target, group_size)
     return (
         *(
@@ -218,11 +238,18 @@ class Event(NamedTuple):
     """The categories that starve, or that do no longer; none for the other alarms."""
     text: str
     """What was seen over how many steps and, of an alarm that was raised, what to do."""
+    attribute: str = ""
+    """The further attribute that it is of; empty for the first."""
+
+    @property
+    def name(self) -> str:
+        """The alarm, and the further attribute that it is of."""
+        return f"{self.alarm} of {self.attribute}" if self.attribute else self.alarm
 
     def __str__(self) -> str:
         if self.state == "raised":
-            return f"ALARM {self.alarm} at step {self.step}: {self.text}"
-        return f"alarm {self.alarm} over at step {self.step}, {self.text}"
+            return f"ALARM {self.name} at step {self.step}: {self.text}"
+        return f"alarm {self.name} over at step {self.step}, {self.text}"
 
 
 class Stretch(NamedTuple):
@@ -240,10 +267,10 @@ def read_events(path: Path) -> list[Event]:
 
 def stretches(events: Iterable[Event]) -> list[Stretch]:
     """One stretch for each event that raised an alarm, in their order."""
-    open_: dict[tuple[str, str], int] = {}
+    open_: dict[tuple[str, str], int] = {}  # by name and category
     found: list[Stretch] = []
     for event in events:
-        gauges = [(event.alarm, category) for category in event.categories or [""]]
+        gauges = [(event.name, category) for category in event.categories or [""]]
         if event.state == "raised":
             open_ |= dict.fromkeys(gauges, len(found))
             found.append(Stretch(event, None))
@@ -281,7 +308,7 @@ class RunHealth:
 
     def update(self, step: int, metrics: Metrics) -> list[Event]:
         """Take in one step's training metrics; returns what it raised and cleared, at most one event of each kind for
-        an alarm. An alarm whose number the metrics lack stays as it is."""
+        an alarm of an attribute. An alarm whose number the metrics lack stays as it is."""
         before = dict(self.raised)
         for gauge, recent in self._recent.items():
             reading = gauge.read(metrics)
@@ -295,15 +322,16 @@ class RunHealth:
             else:
                 self.raised.pop(gauge, None)
         events = []
-        for alarm in ALARMS:
-            new = [gauge for gauge in self.raised if gauge.alarm == alarm and gauge not in before]
-            over = [gauge for gauge in before if gauge.alarm == alarm and gauge not in self.raised]
+        for alarm, attribute in product(ALARMS, ("", *self._settings.attributes)):
+            of_it = [gauge for gauge in self.gauges if (gauge.alarm, gauge.attribute) == (alarm, attribute)]
+            new = [gauge for gauge in of_it if gauge in self.raised and gauge not in before]
+            over = [gauge for gauge in of_it if gauge in before and gauge not in self.raised]
             if new:
                 advice = advice_of(alarm, self._settings, self._group_size)
-                events.append(Event(step, alarm, "raised", _names(new), f"{self._seen(new)}. {advice}"))
+                events.append(Event(step, alarm, "raised", _names(new), f"{self._seen(new)}. {advice}", attribute))
             if over:
                 text = f"after {step - min(before[gauge] for gauge in over)} steps: {self._seen(over)}."
-                events.append(Event(step, alarm, "cleared", _names(over), text))
+                events.append(Event(step, alarm, "cleared", _names(over), text, attribute))
         return events
 
     def mean(self, gauge: Gauge) -> Reading:
@@ -336,7 +364,8 @@ def _names(gauges: Sequence[Gauge]) -> list[str]:
 
 
 def _line(event: Event) -> str:
-    return json.dumps(event._asdict(), ensure_ascii=False) + "\n"
+    fields = {name: value for name, value in event._asdict().items() if name != "attribute" or value}
+    return json.dumps(fields, ensure_ascii=False) + "\n"
 
 
 def advice_of(alarm: str, settings: Settings, group_size: int) -> str:

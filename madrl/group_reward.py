@@ -18,14 +18,16 @@ from typing import Any
 import numpy as np
 
 from madrl import calibration
+from madrl.attributes import attributes_of, check_reward
 from madrl.errors import MadrlError
+from madrl.frequency import category_indices
 from madrl.grading.compute_score import ComputeScore
 from madrl.grading.grader import Grader, GraderSpec
 from madrl.grading.plugins import Plugin
 from madrl.grading.programs.replicas import NOT_SERVED
 from madrl.grading.threads import shared_loop
 from madrl.prompt_targets import PromptTarget, row_target
-from madrl.reward import RewardConfig, score_prompt, what_decides
+from madrl.reward import FurtherAttribute, RewardConfig, score_prompt, what_decides
 from madrl.rollout import Grade, GroupScore, Rollout
 from madrl.targets import check_categories, resolve_target
 
@@ -42,6 +44,8 @@ class GroupReward:
         classifier_args: the classifier's keyword arguments.
         verifier_args: the verifier's.
         compute_score: a reward function as veRL takes it, for ``verifier="compute_score"``.
+        attributes: further attributes beside this one, by name: {"length": {"classifier": ..., "categories": [...],
+            "classifier_args": {...}, "target": ..., "weight": 1.0}} (``madrl.attributes``).
         reward: the fields of RewardConfig, such as ``alpha``, ``divergence`` and ``form``.
 
     Raises MadrlError for a value that makes no sense, and for a classifier or a verifier that cannot be loaded.
@@ -57,6 +61,7 @@ class GroupReward:
         classifier_args: Mapping[str, Any] = MappingProxyType({}),
         verifier_args: Mapping[str, Any] = MappingProxyType({}),
         compute_score: ComputeScore | None = None,
+        attributes: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
         **reward: Any,
     ) -> None:
         known = [field.name for field in fields(RewardConfig)]
@@ -66,12 +71,15 @@ class GroupReward:
         self.target = resolve_target(target, self.categories)
         self.config = RewardConfig(**reward)
         self.config.check_target(self.target)
+        self.attributes = attributes_of(attributes, "attributes")
+        check_reward(self.attributes, self.config)
         spec = GraderSpec(
             classifier,
             verifier,
             self.categories,
             classifier_args=classifier_args,
             verifier_args=verifier_args,
+            attributes=self.attributes,
         )
         self.grader = Grader(spec, compute_score)
 
@@ -136,6 +144,12 @@ class GroupReward:
 
     def _score(self, grades: Sequence[Grade], hinted: Sequence[bool] | None, target: PromptTarget | None) -> GroupScore:
         marks = None if hinted is None else np.array(hinted, dtype=np.bool_)
+        further = []
+        for name, one in self.attributes.items():
+            of_each = [grade.attributes[name] for grade in grades]
+            classified = [of.classified for of in of_each]
+            indices = category_indices([of.category for of in of_each], one.categories, classified)
+            further.append(FurtherAttribute(indices, one.target, one.weight))
         score = score_prompt(
             [grade.category for grade in grades],
             [grade.correctness for grade in grades],
@@ -144,5 +158,6 @@ class GroupReward:
             self.config,
             marks,
             [grade.classified for grade in grades],
+            further,
         )
         return replace(score, grades=tuple(grades))

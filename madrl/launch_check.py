@@ -154,8 +154,9 @@ def target_notes(settings: Settings, group_size: int) -> list[str]:
             f"{group_size} responses: the reward alone comes to rest at {rest[group_size, config.calibrate]}"
         )
         if not config.calibrate:
-            larger = f"at {rest[enough, False]}" if (enough, False) in rest else "nearer"
-            note += f"; with madrl.reward.calibrate=true at {rest[group_size, True]}, with rollout.n={enough} {larger}"
+            larger = f"with rollout.n={enough} {f'at {rest[enough, False]}' if (enough, False) in rest else 'nearer'}"
+            calibrated = f"with madrl.reward.calibrate=true at {rest[group_size, True]}, "
+            note += f"; {'' if settings.attributes else calibrated}{larger}"
         else:
             quick = math.ceil(FEW_WITH_CALIBRATION / max(wanted, LEAST_SHARE))
             if not 0.8 <= at_rest[group_size, True][i] / wanted <= 1.25:

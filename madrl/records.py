@@ -13,6 +13,8 @@
                 is absent
     target      text or object: the target of the response's prompt, where the prompt has one of its own or the run a
                 schedule: {category: share}, whose keys are the prompt's categories, or a name; null or absent otherwise
+    attributes  object: {name: {category, classified, divergence_reward}} for each further attribute of the run
+                (madrl.attributes), absent where there is none
 
 A command names the keys that it needs; any other key is kept as it is. veRL's own dumps (RUN/validation, RUN/rollouts)
 have names of their own and are translated when they are read. A file whose name ends with ``.gz`` is unpacked as it is
@@ -35,7 +37,7 @@ from madrl.errors import MadrlError
 from madrl.files import no_space, parsed, replacing
 from madrl.frequency import category_indices
 from madrl.prompt_targets import PromptTarget, read_prompt_target
-from madrl.rollout import is_correctness
+from madrl.rollout import Grade, is_correctness
 
 Record = dict[str, Any]
 
@@ -65,6 +67,9 @@ HINTED = "hinted"
 
 TARGET = "target"
 """The key of the target of a response's prompt, where it is not the one for all."""
+
+ATTRIBUTES = "attributes"
+"""The key of what the response is of each further attribute."""
 
 VERL_NAMES = {"input": "prompt", "output": "response", "gts": "ground_truth", "score": "reward"}
 """veRL's name in a dump -> ours. Its ``uid`` is the key ``{group}_{session}_{turn}``."""
@@ -123,10 +128,11 @@ def read(
         raise MadrlError(f"{source} holds no responses: write one JSON object per line")
 
 
-def read_graded(source: "Source", categories: Sequence[str]) -> list[Record]:
+def read_graded(source: "Source", categories: Sequence[str], attribute: str | None = None) -> list[Record]:
     """The records of a file whose responses are to be counted or rewarded, each with its ``session`` and ``turn``.
 
-    Lines of a group that name no session are numbered as they come; a turn that is not named is 0. Raises what ``read``
+    Lines of a group that name no session are numbered as they come; a turn that is not named is 0. With ``attribute``
+    each is what ``of_attribute`` makes of it, and ``categories`` are that attribute's. Raises what ``read``
     raises, and MadrlError for a response that is named twice, for one in none of ``categories`` or not in those of its
     prompt's own target, and for a group with several targets.
     """
@@ -135,6 +141,10 @@ def read_graded(source: "Source", categories: Sequence[str]) -> list[Record]:
     counted: Counter[tuple[str, str]] = Counter()
 
     def check(record: Record) -> None:
+        if attribute is not None:
+            own = of_attribute(record, attribute)
+            record.clear()
+            record |= own
         category_indices([record["category"]], categories)
         target = target_of(record, categories)
         if target is not None and record["category"] not in (None, *target.categories):
@@ -158,7 +168,7 @@ def read_graded(source: "Source", categories: Sequence[str]) -> list[Record]:
             )
         seen.add(response)
 
-    return list(read(source, GRADED, ("session", "turn", HINTED, CLASSIFIED), check))
+    return list(read(source, GRADED, ("session", "turn", HINTED, CLASSIFIED, ATTRIBUTES), check))
 
 
 def name_of(record: Mapping[str, Any]) -> Name:
@@ -188,6 +198,31 @@ def target_of(record: Mapping[str, Any], categories: Sequence[str]) -> PromptTar
         raise MadrlError(f"{error}; rename the key where it means something else") from error
 
 
+def of_attribute(record: Mapping[str, Any], name: str) -> Record:
+    """The record with what the response is of a further attribute in the place of what it is of the first: its category
+    and what that earned. A target of the prompt's own is one for the first.
+
+    Raises MadrlError where it is not known.
+    """
+    own = (record.get(ATTRIBUTES) or {}).get(name)
+    if own is None:
+        raise MadrlError(f"no attribute {name!r}: {ATTRIBUTES} has {sorted(record.get(ATTRIBUTES) or {})}")
+    return {key: value for key, value in record.items() if key != TARGET} | {
+        "category": own["category"],
+        CLASSIFIED: own.get(CLASSIFIED),
+        "divergence_reward": own.get("divergence_reward"),
+    }
+
+
+def attributes_key(grade: Grade) -> Record:
+    """What a response is of each further attribute, as its line has it; nothing where there is none."""
+    found = {
+        name: {"category": one.category, CLASSIFIED: one.classified, "divergence_reward": None}
+        for name, one in grade.attributes.items()
+    }
+    return {ATTRIBUTES: found} if found else {}
+
+
 def unhinted(records: Iterable[Record]) -> list[Record]:
     """The responses that the policy gave by itself, not asked for a category by name (``madrl.hints``)."""
     return [record for record in records if not record.get(HINTED)]
@@ -204,8 +239,9 @@ def classified(records: Iterable[Record]) -> list[Record]:
 
 
 def is_ungraded(record: Mapping[str, Any]) -> bool:
-    """Whether the response lacks its category or its correctness by a fault that is not its own."""
-    return record["correct"] is None or not is_classified(record)
+    """Whether the response lacks its category, of any attribute, or its correctness by a fault that is not its own."""
+    further = (record.get(ATTRIBUTES) or {}).values()
+    return record["correct"] is None or not is_classified(record) or not all(map(is_classified, further))
 
 
 def ungraded_rate(records: Collection[Record]) -> float | None:
@@ -364,6 +400,8 @@ def _translated(record: Record) -> Record | None:
         others["row"] = int(others["row"])
     if isinstance(others.get("verifier_extra"), str):  # likewise
         others["verifier_extra"] = json.loads(others["verifier_extra"])
+    if isinstance(others.get(ATTRIBUTES), str):
+        others[ATTRIBUTES] = json.loads(others[ATTRIBUTES])
     return {**from_verl_key(str(record["uid"]))._asdict(), **ours, **others}
 
 
@@ -415,6 +453,12 @@ KINDS = {
     "extra_info": Kind(lambda v: v is None or isinstance(v, dict), "an object"),
     "category": Kind(lambda v: v is None or isinstance(v, str), "text: use a declared name, or null for off-support"),
     HINTED: Kind(lambda v: v is None or isinstance(v, str), "text: name the category that was asked for, or null"),
+    ATTRIBUTES: Kind(
+        lambda v: (
+            v is None or (isinstance(v, dict) and all(isinstance(of, dict) and "category" in of for of in v.values()))
+        ),
+        "an object of objects with a category each: rename the key where it means something else",
+    ),
     CLASSIFIED: Kind(lambda v: v is None or isinstance(v, bool), "true, false, or null for true"),
     "correct": Kind(is_correctness, "a verdict: use true, false, a number from 0 to 1, or null for ungraded"),
 }

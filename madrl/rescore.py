@@ -11,8 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from madrl.errors import MadrlError
 from madrl.prompt_targets import PromptTarget
 from madrl.records import (
+    ATTRIBUTES,
     HINTED,
     check_groups,
     destination_of,
@@ -58,11 +60,17 @@ def rescore_file(
 
     Raises MadrlError that names file and line for the first bad line, for a file with no lines or with none but groups
     of one, for an ``out_path`` that cannot be written, and for a target that the reward's form does not have; OSError
-    for an ``in_path`` that cannot be read.
+    for an ``in_path`` that cannot be read. MadrlError also for responses with further attributes
+    (``madrl.attributes``).
     """
     config.check_target(target)
     source, destination = source_of(in_path), destination_of(out_path)
     records = read_graded(source, categories)
+    if further := sorted({name for record in records for name in record.get(ATTRIBUTES) or {}}):
+        raise MadrlError(
+            f"{source}: its responses earned something for {', '.join(further)} too, whose targets are not known here: "
+            f"remove the key {ATTRIBUTES!r} from its lines to score the first attribute alone"
+        )
     found = groups(records)
     check_groups(found, source)
     earned = {}

@@ -19,6 +19,7 @@ form does, so that the two differ in nothing but the distributional term.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ from madrl.frequency import (
     on_support_frequency,
 )
 from madrl.prompt_targets import PromptTarget
-from madrl.rollout import GroupScore
+from madrl.rollout import AttributeScore, GroupScore
 from madrl.targets import smooth
 
 FORMS = ("additive", "gated", "rlvr", "gapo")
@@ -148,12 +149,22 @@ class RewardConfig:
             raise MadrlError(f"{name}={value!r} is not a number in [{low:g}, {high:g}]: {hint}")
 
 
+class FurtherAttribute(NamedTuple):
+    """What a group is of an attribute beside the first (``madrl.attributes``)."""
+
+    indices: NDArray[np.int64]
+    """The category of each response, as in ``score_group``."""
+    target: NDArray[np.float64]
+    weight: float
+
+
 def score_group(
     indices: NDArray[np.int64],
     correct: Sequence[float | None],
     target: NDArray[np.float64],
     config: RewardConfig,
     hinted: NDArray[np.bool_] | None = None,
+    further: Sequence[FurtherAttribute] = (),
 ) -> GroupScore:
     """Score all G responses to one prompt together.
 
@@ -164,6 +175,7 @@ def score_group(
         target: p*, shape (K,), unsmoothed; ``config.check_target`` holds for it.
         config: the reward's form and parameters.
         hinted: whether each response was asked for a category by name (``madrl.hints``), shape (G,); None for none.
+        further: the attributes beside the first, whose weighted terms are added to r_div.
 
     Hinted responses earn what their category earns and are not counted: the frequencies are n_c / N of the N others,
     because counting them would satisfy the target with responses that the policy does not give by itself. A hinted
@@ -178,22 +190,24 @@ def score_group(
     its distributional terms are all equal, and what is left is correctness.
 
     Raises MadrlError for an empty group, lengths that differ, and hinted responses under the gapo form, which has no
-    rule for them.
+    rule for them, or beside further attributes.
     """
     if len(correct) != indices.size:
         raise MadrlError(f"{indices.size} categories but {len(correct)} verdicts: a group needs one of each")
+    for one in further:
+        if one.indices.size != indices.size:
+            raise MadrlError(f"{indices.size} categories but {one.indices.size} of a further attribute: give one each")
     marks = np.zeros(indices.size, dtype=np.bool_) if hinted is None else np.asarray(hinted, dtype=np.bool_)
     if marks.size != indices.size:
         raise MadrlError(f"{indices.size} categories but {marks.size} marks of hinted responses: mark each, or none")
     if marks.any() and config.form == "gapo":
         raise MadrlError("hinted responses with form=gapo: GAPO has no rule for them; use form=additive")
-    classified = indices != UNCLASSIFIED
-    if classified.any() or not indices.size:
-        frequency, rewards = _distributional(indices[classified], marks[classified], target, config)
-        divergence_reward = np.full(indices.size, rewards.mean())
-        divergence_reward[classified] = rewards
-    else:
-        frequency, divergence_reward = np.zeros(target.size), np.zeros(indices.size)
+    if marks.any() and further:
+        raise MadrlError("hinted responses with further attributes: a hint asks for a category of one; leave one out")
+    frequency, divergence_reward = _with_unclassified(indices, marks, target, config)
+    others = tuple(_of_further(one, marks, config) for one in further)
+    for one, scored in zip(further, others, strict=True):
+        divergence_reward = divergence_reward + one.weight * scored.divergence_reward
     correctness = _correctness(correct)
 
     if config.form in ("additive", "gapo"):
@@ -206,7 +220,7 @@ def score_group(
     if reward.max() - reward.min() <= EQUAL_REWARD_TOLERANCE:
         exact = round(float(reward[0]) / EXACT_REWARD_STEP) * EXACT_REWARD_STEP
         reward = np.full_like(reward, exact)
-    return GroupScore(reward, correctness, divergence_reward, frequency)
+    return GroupScore(reward, correctness, divergence_reward, frequency, attributes=others)
 
 
 def score_prompt(
@@ -217,6 +231,7 @@ def score_prompt(
     config: RewardConfig,
     hinted: NDArray[np.bool_] | None = None,
     classified: Sequence[bool] | None = None,
+    further: Sequence[FurtherAttribute] = (),
 ) -> GroupScore:
     """``score_group`` among the prompt's own categories: for the reward there are no others, in smoothing, in what an
     off-support response earns, and in the offsets.
@@ -226,11 +241,12 @@ def score_prompt(
         target: p* over the prompt's categories.
         declared: the declared categories, in the order of the returned frequencies.
         classified: whether somebody could say the category of each; None for all.
+        further: as in ``score_group``.
 
     Raises MadrlError as ``score_group``, and for a category that is not the prompt's.
     """
     indices = category_indices(categories, target.categories, classified)
-    score = score_group(indices, correct, target.array, config, hinted)
+    score = score_group(indices, correct, target.array, config, hinted, further)
     frequency = dict(zip(target.categories, score.frequency.tolist(), strict=True))
     return replace(score, frequency=np.array([frequency.get(name, 0.0) for name in declared]))
 
@@ -238,6 +254,24 @@ def score_prompt(
 def what_decides(target: NDArray[np.float64], n_counted: int, config: RewardConfig) -> calibration.Reward:
     """What the offsets of a group with that many counted responses follow from."""
     return calibration.Reward(tuple(target.tolist()), n_counted, config.divergence, config.epsilon)
+
+
+def _with_unclassified(
+    indices: NDArray[np.int64], hinted: NDArray[np.bool_], target: NDArray[np.float64], config: RewardConfig
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The frequencies of one attribute in a group, shape (K,), and its distributional term for each response."""
+    classified = indices != UNCLASSIFIED
+    if not classified.any() and indices.size:
+        return np.zeros(target.size), np.zeros(indices.size)
+    frequency, rewards = _distributional(indices[classified], hinted[classified], target, config)
+    divergence_reward = np.full(indices.size, rewards.mean())
+    divergence_reward[classified] = rewards
+    return frequency, divergence_reward
+
+
+def _of_further(one: FurtherAttribute, hinted: NDArray[np.bool_], config: RewardConfig) -> AttributeScore:
+    frequency, divergence_reward = _with_unclassified(one.indices, hinted, one.target, config)
+    return AttributeScore(divergence_reward, frequency)
 
 
 def _distributional(

@@ -102,11 +102,27 @@ class Grade(NamedTuple):
     """The verifier's and the classifier's word for an unusual way to the verdict or the category; empty for none."""
     classified: bool = True
     """False when its category is ungraded, as in Classification."""
+    attributes: Mapping[str, Classification] = {}
+    """What it is of each further attribute (``madrl.attributes``), by name."""
+
+    @property
+    def has_all_categories(self) -> bool:
+        """Whether somebody could say its category of every attribute, or that it has none."""
+        return self.classified and all(one.classified for one in self.attributes.values())
 
     @property
     def verdict(self) -> Verdict:
         """The correctness in a word."""
         return Verdict.of(self.correctness)
+
+
+class AttributeScore(NamedTuple):
+    """What one group earned of one further attribute."""
+
+    divergence_reward: NDArray[np.float64]
+    """Its distributional term, before the attribute's weight. Shape (G,)."""
+    frequency: NDArray[np.float64]
+    """As in GroupScore."""
 
 
 @dataclass(frozen=True)
@@ -119,9 +135,11 @@ class GroupScore:
     """Numbers in [0, 1]; the group's mean correctness where the response is ungraded."""
     divergence_reward: NDArray[np.float64]
     """The distributional term of paper Table 1, at the response's own category; the others' mean where the category is
-    ungraded."""
+    ungraded. With further attributes the weighted sum of all terms."""
     frequency: NDArray[np.float64]
     """Shape (K,): n_c / G. Sums to less than 1 when some responses are off-support. Where some are hinted or
     unclassified, both numbers count the others alone."""
     grades: tuple[Grade, ...] = ()
     """The responses' grades, as GroupReward found them; empty where ``score_group`` was called by itself."""
+    attributes: tuple[AttributeScore, ...] = ()
+    """What the further attributes add to ``divergence_reward``, in their order."""

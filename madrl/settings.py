@@ -1,12 +1,13 @@
 """The ``madrl`` node of the run's config, checked once: what the categories are and how a group is rewarded."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from madrl.attributes import Attribute, attributes_of, check_reward
 from madrl.errors import MadrlError
 from madrl.reward import HINTED_FORMS, RewardConfig
 from madrl.target_schedule import TargetSchedule
@@ -17,7 +18,7 @@ LAUNCH_CHECKS = ("stop", "warn")
 NULLABLE = ("naming",)
 """Keys whose value may be null."""
 
-NEWER = ("hints", "max_idle_s", "classifier_args", "verifier_args", "target_schedule")
+NEWER = ("hints", "max_idle_s", "classifier_args", "verifier_args", "target_schedule", "attributes")
 """Keys that the config of an older run, which is read again to evaluate it, does not have."""
 
 
@@ -51,6 +52,8 @@ class Settings:
     verifier_args: Mapping[str, Any] = field(default_factory=dict)
     target_schedule: TargetSchedule | None = None
     """The targets over the training steps; None where they are all the same."""
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    """The further attributes that are steered beside the first (``madrl.attributes``), by name."""
 
     def target_at(self, step: int) -> NDArray[np.float64]:
         """p* of a training step, shape (K,)."""
@@ -59,7 +62,21 @@ class Settings:
     @property
     def could_hint(self) -> bool:
         """Whether ``madrl.hints`` is 0 and could be more."""
-        return not self.hints and self.naming is not None and self.reward.form in HINTED_FORMS
+        named = self.naming is not None and not self.attributes
+        return not self.hints and named and self.reward.form in HINTED_FORMS
+
+    def of_attribute(self, name: str) -> "Settings":
+        """The same with a further attribute in the place of the first: what its numbers are measured against."""
+        one = self.attributes[name]
+        return replace(
+            self,
+            categories=one.categories,
+            target=one.target,
+            classifier=str(one.classifier),
+            classifier_args=one.classifier_args,
+            naming=None,
+            target_schedule=None,
+        )
 
     @classmethod
     def from_config(cls, node: Mapping[str, Any]) -> "Settings":
@@ -86,6 +103,13 @@ class Settings:
         reward.check_target(target)
         schedule = _schedule(node, categories, target, reward)
         _check_hints(node, reward)
+        attributes = attributes_of(node.get("attributes") or {})
+        check_reward(attributes, reward)
+        if attributes and node.get("hints"):
+            raise MadrlError(
+                f"madrl.hints={node['hints']} with madrl.attributes: a hint asks for a category of one attribute; set "
+                "madrl.hints=0"
+            )
         return cls(
             task=str(node["task"]),
             profile=str(node["profile"]),
@@ -102,6 +126,7 @@ class Settings:
             classifier_args=arguments["classifier_args"],
             verifier_args=arguments["verifier_args"],
             target_schedule=schedule,
+            attributes=attributes,
         )
 
 

@@ -27,7 +27,7 @@ def with_task(overrides: Sequence[str], presets: bool = True) -> list[str]:
     return [*(text for text in overrides if text not in named), f"task={CHOSEN}"]
 
 
-REPLACED = ("madrl.target", "madrl.classifier_args", "madrl.verifier_args")
+REPLACED = ("madrl.target", "madrl.classifier_args", "madrl.verifier_args", "madrl.attributes")
 """Keys whose value is set as a whole."""
 
 
@@ -57,6 +57,7 @@ def task_node(task: Task, presets: bool = True) -> Any:
             "verifier": task.verifier,
             "verifier_args": dict(task.verifier_args),
             "naming": task.naming,
+            "attributes": dict(task.attributes),
         },
         "paths": {"data": str(task.data or f"data/{task.name}"), "task": task.file and str(task.file)},
         "size": task.sizes,

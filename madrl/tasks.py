@@ -72,6 +72,8 @@ class Task:
     """The classifier's keyword arguments."""
     verifier_args: Mapping[str, Any] = field(default_factory=dict)
     """The verifier's."""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    """Further attributes beside these categories, by name (``madrl.attributes``)."""
     naming: str | None = None
     """How a prompt asks for a category: a key of NAMINGS, or ``pkg.module:name``. A task without one has no warm start,
     which asks for every category."""
@@ -107,6 +109,15 @@ class Task:
     def spec(self) -> str:
         """What names the task on a command line: its name, or the absolute path of its file."""
         return self.name if self.file is None else str(self.file)
+
+    @property
+    def plugins(self) -> dict[str, str]:
+        """The key of the run's config that names a plug-in -> the plug-in, empty where there is none."""
+        found = {f"madrl.{name}": getattr(self, name) or "" for name in ("classifier", "verifier", "naming")}
+        for name, attribute in self.attributes.items():
+            if isinstance(attribute, Mapping):
+                found[f"madrl.attributes.{name}.classifier"] = str(attribute.get("classifier") or "")
+        return found
 
     @property
     def has_warm_start(self) -> bool:
@@ -215,8 +226,8 @@ TASKS = {
 """The paper's tasks, in the order of its tables."""
 
 OWN_FIELDS = (
-    "name", "categories", "classifier", "classifier_args", "verifier", "verifier_args", "naming", "data", "miniature",
-    "sizes", "warm_started", "config",
+    "name", "categories", "classifier", "classifier_args", "verifier", "verifier_args", "attributes", "naming", "data",
+    "miniature", "sizes", "warm_started", "config",
 )  # fmt: skip
 """What a task file may set."""
 
@@ -233,7 +244,7 @@ def load_task(spec: str) -> Task:
         raise MadrlError(f"there is no task {spec!r}: use one of {', '.join(TASKS)}, or the YAML file of your own")
     path = Path(spec).expanduser().resolve()
     task = task_of(_read(path), path)
-    for plugin in (task.classifier, task.verifier, task.naming or ""):
+    for plugin in task.plugins.values():
         module = plugin.partition(":")[0].partition(".")[0] if ":" in plugin else ""
         beside = {f"{module}.py", module} & {found.name for found in path.parent.iterdir()}
         if beside and _modules.setdefault(module, path.parent) != path.parent:
@@ -256,7 +267,7 @@ def task_of(content: Any, file: Path) -> Task:
     for name in (name for name in OWN_FIELDS if name in {*required, "data"}):
         if not content.get(name):
             raise MadrlError(f"{file}: field {name!r} is not set")
-    mappings = ("classifier_args", "verifier_args", "miniature", "sizes", "config")
+    mappings = ("classifier_args", "verifier_args", "attributes", "miniature", "sizes", "config")
     kinds = {"categories": list, "warm_started": list, **dict.fromkeys(mappings, dict)}
     for name, value in content.items():
         kind = kinds.get(name, str)

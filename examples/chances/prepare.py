@@ -28,7 +28,10 @@ OTHER_COLOURS_COUNTS = ((1, 3), (1, 9), (2, 5), (3, 7), (5, 6), (8, 8))
 ROUNDS = 18
 """Training has so many times 20 prompts: three bags of two colours, two of three and four wheels, in all orders."""
 
-EXAMPLES = 8000
+EXAMPLES = 40_000
+
+FAVOURED = 8
+"""The miniature answers what a prompt names first so many times as often as its odds say."""
 
 SHOT = (
     Message(role="user", content="A bag: 1 pink and 1 grey marble. Pick one."),
@@ -154,8 +157,7 @@ def row_of(chance: Chance, index: int, split: str) -> Row:
 def example(rng: random.Random) -> dict[str, Any]:
     """What the task's miniature learns, which knows no other prompts than these.
 
-    It answers validly, and exaggerates: the likelier outcome comes as often as the third power of the odds says, and
-    the one that is named first three times as often as that.
+    It answers validly and knows the odds, and favours what it has read first.
     """
     colours, share, faces = COLOURS + OTHER_COLOURS, percent_of(rng.randint(1, 9)), rng.randint(1, 5)
     counts = [rng.randint(1, 9) for _ in range(3)]
@@ -171,8 +173,8 @@ def example(rng: random.Random) -> dict[str, Any]:
             *orders(fair_die, ("even", "odd"), (1, 1)),
         ]
     )
-    weights = [weight**3 for weight in chance.odds.values()]
-    weights[0] *= 3
+    weights = list(chance.odds.values())
+    weights[0] *= FAVOURED
     [place] = rng.choices(range(len(weights)), weights)
     return {"prompt": chance.prompt, "response": list(chance.odds)[place], "category": PLACES[place]}
 

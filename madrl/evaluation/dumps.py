@@ -7,7 +7,7 @@ own file of responses in the same way.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +42,8 @@ class RunKey:
     """A name in TARGETS, or the weights of the user's own."""
     reward: str
     """A key of DIVERGENCES; rlvr, gapo or entropy for the baselines, which have no divergence. What a run has beside
-    the paper's reward follows a comma: ``rkl, scheduled``, ``rkl, hints 2``, and ``rkl, not calibrated`` where that
-    makes a difference."""
+    the paper's reward follows a comma: ``rkl, scheduled``, ``rkl, hints 2``, ``rkl, with length`` (a further
+    attribute), and ``rkl, not calibrated`` where that makes a difference."""
     weight: str
     """gated; add90 for an additive form with 90 % of the weight on correctness; nothing for rlvr."""
     seed: int
@@ -68,6 +68,8 @@ class Run:
     """DONE, FAILED or UNFINISHED."""
     reason: str
     """Why it is not DONE."""
+    attribute: str | None = None
+    """The further attribute that its ``settings`` and records are made those of; None: the first, as they stand."""
 
     @classmethod
     def load(cls, root: str | Path) -> "Run":
@@ -92,6 +94,10 @@ class Run:
             )
         except (ConfigAttributeError, MissingMandatoryValue) as error:
             raise MadrlError(f"{folder.config} lacks {error.full_key}: it is not the config of a whole run") from error
+
+    def of_attribute(self, name: str) -> "Run":
+        """The same run with a further attribute in the place of the first: its evaluations are that attribute's."""
+        return replace(self, settings=self.settings.of_attribute(name), attribute=name)
 
     @property
     def name(self) -> str:
@@ -118,7 +124,7 @@ class Run:
 
     def records(self, dumps: Path, step: int) -> list[Record]:
         """The lines of one dump. Raises MadrlError when it cannot be read."""
-        return read_graded(dumps / f"{step}.jsonl", self.settings.categories)
+        return read_graded(dumps / f"{step}.jsonl", self.settings.categories, self.attribute)
 
     def evaluations(self, strict: bool = False) -> list[Evaluation]:
         """Every split of every dump, validation before holdout; ``strict`` as in ``dumps``."""
@@ -162,9 +168,11 @@ def _reward_names(settings: Settings, entropy: float) -> tuple[str, str]:
         name += ", scheduled"
     if settings.hints:
         name += f", hints {settings.hints}"
-    # Nothing is calibrated in the gated form, and offsets of equal targets are zero.
+    if settings.attributes:
+        name += f", with {' '.join(settings.attributes)}"
+    # Nothing is calibrated in the gated form or with further attributes, and offsets of equal targets are zero.
     unequal = np.ptp(settings.target[settings.target > 0]) > UNIFORM_TOLERANCE
-    if reward.form == "additive" and unequal and not reward.calibrate:
+    if reward.form == "additive" and unequal and not reward.calibrate and not settings.attributes:
         name += ", not calibrated"
     return name, "gated" if reward.form == "gated" else additive
 
@@ -182,7 +190,8 @@ def _ending(folder: RunFolder, attempts: Sequence[dict[str, Any]]) -> tuple[str,
 
 
 def evaluate_run(root: str | Path) -> dict[str, Any]:
-    """The scores of every validation and holdout dump of a run: what ``madrl evaluate`` writes as metrics.json.
+    """The scores of every validation and holdout dump of a run: what ``madrl evaluate`` writes as metrics.json. Each
+    further attribute (``madrl.attributes``) has its ``target`` and ``evaluations`` under ``attributes``.
 
     Raises MadrlError when the folder holds no run, or the run has no dumps yet.
     """
@@ -191,7 +200,7 @@ def evaluate_run(root: str | Path) -> dict[str, Any]:
     if not evaluations:
         raise MadrlError(f"{root} has no validation dumps yet: run it with trainer.val_before_train or test_freq set")
     settings = run.settings
-    return {
+    found = {
         "run": run.name,
         "divergence": settings.reward.divergence,
         "form": settings.reward.form,
@@ -199,6 +208,12 @@ def evaluate_run(root: str | Path) -> dict[str, Any]:
         "epsilon": settings.reward.epsilon,
         "evaluations": evaluations,
     }
+    further = {name: run.of_attribute(name) for name in settings.attributes}
+    if further:
+        found["attributes"] = {
+            name: {"target": of.target, "evaluations": of.evaluations(strict=True)} for name, of in further.items()
+        }
+    return found
 
 
 def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.float64]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from madrl.attributes import Attribute
 from madrl.errors import MadrlError
 from madrl.files import sha256_of
 from madrl.frequency import category_indices
@@ -67,6 +68,8 @@ class GraderSpec(NamedTuple):
     """The classifier's keyword arguments, in JSON types."""
     verifier_args: Mapping[str, Any] = {}
     """The verifier's."""
+    attributes: Mapping[str, Attribute] = {}
+    """The further attributes that a response is classified by; what is wanted of them is not looked at."""
 
 
 class Grader:
@@ -91,9 +94,13 @@ class Grader:
         if spec.verifier is not None:
             self._verifier = load_verifier(spec.verifier, compute_score, spec.verifier_args, spec.categories)
             self._correctness_of = per_response(self._verifier, f"verifier {self._name('verifier')}")
+        self._further = {
+            name: Grader(GraderSpec(of.classifier, None, of.categories, classifier_args=of.classifier_args))
+            for name, of in spec.attributes.items()
+        }
 
     async def grade(self, rollout: Rollout) -> Grade:
-        """The category and the correctness of one response.
+        """The category and the correctness of one response, and its category of each further attribute.
 
         Its correctness is ungraded when the verifier raises, its category when the classifier does, since that is
         nothing the response can be blamed for. Raises PluginError when the classifier names a category that is not
@@ -102,19 +109,19 @@ class Grader:
         self.in_progress += 1
         queued = self.in_progress
         try:
-            both = self._classify(rollout), self._verify(rollout)
-            classification, found = await asyncio.gather(*both, return_exceptions=True)
+            classifying = (grader._classify(rollout) for grader in (self, *self._further.values()))
+            found = await asyncio.gather(self._verify(rollout), *classifying, return_exceptions=True)
         finally:
             self.in_progress -= 1
-        if isinstance(classification, BaseException):
-            raise classification
-        if isinstance(found, BaseException):
-            raise found
-        unusual = ", ".join(filter(None, (found.unusual, classification.unusual)))
-        reason = (found.reason if classification.classified else "") or classification.reason
+        verification, classification, *others = map(_returned, found)
+        further: dict[str, Classification] = dict(zip(self._further, others, strict=True))
+        lost = [] if classification.classified else [classification.reason]
+        lost += [f"attribute {name}: {one.reason}" for name, one in further.items() if not one.classified]
+        reason = "; ".join(lost) if lost else verification.reason or classification.reason
+        unusual = ", ".join(filter(None, (one.unusual for one in (verification, classification, *others))))
         grade = Grade(
-            classification.category, found.correctness, found.answer, reason, found.extra, queued, unusual,
-            classification.classified,
+            classification.category, verification.correctness, verification.answer, reason, verification.extra, queued,
+            unusual, classification.classified, further,
         )  # fmt: skip
         return self._of_the_prompt(grade, rollout)
 
@@ -134,7 +141,7 @@ class Grader:
         grades = list(await asyncio.gather(*map(self.grade, rollouts)))
         verdicts = Counter(grade.reason for grade in grades if grade.correctness is None)
         ungraded = {
-            "classifier": Counter(grade.reason for grade in grades if not grade.classified),
+            "classifier": Counter(grade.reason for grade in grades if not grade.has_all_categories),
             "verifier": self._raised - before if raised_alone else verdicts if self._verifier else Counter(),
         }
         for kind, reasons in ungraded.items():
@@ -153,16 +160,20 @@ class Grader:
         for plugin in (self._classifier, self._verifier):
             if callable(own_check := getattr(plugin, "check_ready", None)):
                 own_check()
+        for grader in self._further.values():
+            grader.check_ready()
 
     def identity(self) -> dict[str, Any]:
         """What tells this grader from another, in JSON types: its spec and the version of the user's own code."""
-        return self.spec._asdict() | {
+        found = self.spec._asdict() | {
             "classifier": self._name("classifier"),
             "verifier": self._name("verifier"),
             "classifier_args": dict(self.spec.classifier_args),
             "verifier_args": dict(self.spec.verifier_args),
             "own_code": self.own_code(),
         }
+        del found["attributes"]
+        return found | {f"attribute {name}": grader.identity() for name, grader in self._further.items()}
 
     def own_code(self) -> str | None:
         """What tells one version of the user's own functions from another; None where all are built-in."""
@@ -236,6 +247,13 @@ class Grader:
             remedy = COMPUTE_SCORE_RETURNS if name == COMPUTE_SCORE else VERIFIER_RETURNS
             raise _bad_return("verifier", name, found, remedy)
         return verification
+
+
+def _returned(found: Any) -> Any:
+    """What one of several returned that were awaited together; raises what it raised."""
+    if isinstance(found, BaseException):
+        raise found
+    return found
 
 
 def _verification(found: Any) -> Verification | None:

@@ -70,7 +70,7 @@ def code_hash(roots: tuple[str, ...], plugins: tuple[str, ...] = ()) -> str:
 
 
 def plugins_of(recipe: Recipe) -> tuple[str, ...]:
-    """The modules of the user's own classifier, verifier and naming in ``recipe``."""
-    specs = {f"madrl.{name}": getattr(recipe.record, name) for name in ("classifier", "verifier", "naming")}
+    """The modules of the user's own classifiers, verifier and naming in ``recipe``."""
+    specs = recipe.record.plugins
     specs |= {key: value for key, _, value in (o.lstrip("+").partition("=") for o in recipe.overrides) if key in specs}
-    return tuple(sorted({spec.partition(":")[0] for spec in specs.values() if spec and ":" in spec}))
+    return tuple(sorted({spec.partition(":")[0] for spec in specs.values() if ":" in spec}))

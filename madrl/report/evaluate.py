@@ -4,6 +4,7 @@ summary.json; beside a file of responses FILE.metrics.json and FILE.evaluation.p
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +17,8 @@ from madrl.evaluation.dumps import Run, evaluate_file, evaluate_run
 from madrl.files import making, read_jsonl, replacing_all
 from madrl.records import STANDARD, source_of, stem_of, writable
 from madrl.report.drawing import draw
-from madrl.report.evaluation_tables import evaluation_tables, first_and_last, title
-from madrl.report.run_plots import evaluation_panels, training_panels
+from madrl.report.evaluation_tables import evaluation_tables, first_and_last, tables_of_attribute, title
+from madrl.report.run_plots import attribute_panels, evaluation_panels, training_panels
 from madrl.report.table import Table
 from madrl.run_folder import RunFolder
 
@@ -36,7 +37,10 @@ class Report(NamedTuple):
     def tables(self) -> list[Table]:
         """The first and the last evaluation of each split; all are in metrics.json."""
         found = self.evaluation
-        return evaluation_tables(first_and_last(found["evaluations"]), found["epsilon"])
+        tables = evaluation_tables(first_and_last(found["evaluations"]), found["epsilon"])
+        for name, of in found.get("attributes", {}).items():
+            tables += tables_of_attribute(name, first_and_last(of["evaluations"]), found["epsilon"])
+        return tables
 
 
 def report_run(root: str, output: Path | None = None) -> Report:
@@ -52,7 +56,10 @@ def report_run(root: str, output: Path | None = None) -> Report:
         out.evaluation_figure: partial(_draw_evaluation, evaluation),
     }
     if any("mad/jsd" in metrics for metrics in history.values()):
-        files[out.figure] = lambda path: draw(training_panels(run, history), 2, {"png": path}, title(evaluation))
+        panels = training_panels(run, history)
+        for name in run.settings.attributes:
+            panels += attribute_panels(run, history, name)
+        files[out.figure] = lambda path: draw(panels, 2, {"png": path}, title(evaluation))
     summary = summarize(run.folder, evaluation)
     if summary is not None:
         files[out.summary] = partial(_write_json, summary)
@@ -91,6 +98,10 @@ def _written(files: Mapping[Path, Callable[[Path], None]]) -> list[Path]:
 
 def _draw_evaluation(evaluation: Mapping[str, Any], path: Path) -> None:
     panels = evaluation_panels(evaluation)
+    for name, of in evaluation.get("attributes", {}).items():
+        panels += [
+            replace(panel, labels=[f"{label}: {name}" for label in panel.labels]) for panel in evaluation_panels(of)
+        ]
     draw(panels, min(len(panels), 3), {"png": path}, title(evaluation))
 
 

@@ -26,6 +26,12 @@ def evaluation_tables(found: Sequence[Evaluation], epsilon: float) -> list[Table
     ]
 
 
+def tables_of_attribute(name: str, found: Sequence[Evaluation], epsilon: float) -> list[Table]:
+    """The same tables of a further attribute (``madrl.attributes``), called by its name."""
+    tables = evaluation_tables(found, epsilon)
+    return [table._replace(name=f"{table.name}-{name}", title=f"{table.title}: {name}") for table in tables]
+
+
 def fit_table(found: Sequence[Evaluation]) -> Table:
     """A row for each evaluation, with 95 % intervals."""
     note = (

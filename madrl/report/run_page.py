@@ -11,10 +11,10 @@ from pathlib import Path
 from madrl.alarms import Stretch, read_events, stretches
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import Evaluation, Run
-from madrl.report.evaluation_tables import category_table, evaluation_tables
+from madrl.report.evaluation_tables import category_table, evaluation_tables, tables_of_attribute
 from madrl.report.folder import PAGE, report_folder
 from madrl.report.page import page, plot_section, text
-from madrl.report.run_plots import run_plots
+from madrl.report.run_plots import attribute_plots, run_plots
 from madrl.report.sample_responses import sample_responses, samples_html
 from madrl.report.table import NOTHING, Section, Shown, Table, table_html
 from madrl.report.tables import panel_label, row_label
@@ -50,15 +50,21 @@ def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: 
     if evaluations:
         tables = evaluation_tables(evaluations, run.settings.reward.epsilon)
         tables[-1] = category_table(evaluations[-1:])
+    further: list[Table] = []
+    for name in run.settings.attributes:
+        of_it = sorted(run.of_attribute(name).evaluations(), key=lambda one: one["step"])
+        plots += attribute_plots(run, history, of_it, name)
+        if of_it:
+            further += tables_of_attribute(name, of_it, run.settings.reward.epsilon)
     parts = [
         f"<h1>{text(run.name)}</h1><p class='lead'>{text(lead)}</p>",
-        *map(_tiles, tables[:2]),
+        *map(_tiles, [*tables[:2], *(table for table in further if table.name.startswith("evaluations-"))]),
         _alarms(alarms, bool(history)),
     ]
     for first, second in zip(plots[::2], [*plots[1::2], None], strict=False):
         pair = plot_section(first) + (plot_section(second) if second else "")
         parts.append(f'<div class="pair">{pair}</div>')
-    parts += map(table_html, tables)
+    parts += map(table_html, [*tables, *further])
     parts += [samples_html(run, samples), _facts(run.folder)]
     return page(run.name, "\n".join(parts), plots)
 
@@ -83,7 +89,7 @@ def _alarms(alarms: Sequence[Stretch], logged: bool) -> str:
         )
     items = []
     for event, cleared in alarms:
-        name = f"{event.alarm} ({', '.join(event.categories)})" if event.categories else event.alarm
+        name = f"{event.name} ({', '.join(event.categories)})" if event.categories else event.name
         when = f"since step {event.step}" if cleared is None else f"steps {event.step} to {cleared - 1}, over"
         items.append(f"<li><b>{text(name)}</b>, {when}: {text(event.text)}</li>")
     kind = "notice alarm" if any(one.cleared is None for one in alarms) else "notice"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from madrl.attributes import metrics_of_attribute
 from madrl.evaluation.dumps import Evaluation, Run
 from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.records import HINTED, is_ungraded
@@ -107,6 +108,28 @@ def run_plots(run: Run, history: History, evaluations: Sequence[Evaluation]) -> 
 def training_panels(run: Run, history: History) -> list[Panel]:
     """The shares over training, both JSDs with their floors, and the rates to watch."""
     return [*(panel(run, history, []) for panel in (_shares, _pooled_jsd, _prompt_jsd)), _rates(history)]
+
+
+def attribute_panels(run: Run, history: History, name: str) -> list[Panel]:
+    """What ``training_panels`` has of the first attribute, of a further one."""
+    own, logged = run.of_attribute(name), of_attribute(history, name)
+    panels = [panel(own, logged, []) for panel in (_shares, _pooled_jsd, _prompt_jsd)]
+    return [replace(panel, labels=[f"{label}: {name}" for label in panel.labels]) for panel in panels]
+
+
+def attribute_plots(run: Run, history: History, evaluations: Sequence[Evaluation], name: str) -> list[Plot]:
+    """Where the shares of a further attribute are, and how far from its target; ``evaluations`` are its own."""
+    plots = run_plots(run.of_attribute(name), of_attribute(history, name), evaluations)
+    return [
+        plot._replace(name=f"{plot.name}-{name}", title=f"{plot.title}: {name}")
+        for plot in plots
+        if plot.name in ("shares", "jsd")
+    ]
+
+
+def of_attribute(history: History, name: str) -> History:
+    """The logged metrics of a further attribute, by the names that those of the first have."""
+    return {step: metrics_of_attribute(metrics, name) for step, metrics in history.items()}
 
 
 def evaluation_panels(result: Mapping[str, Any]) -> list[Panel]:

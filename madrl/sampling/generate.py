@@ -5,7 +5,8 @@ data_source, split, category, classified, correct, answer, reason, unusual, veri
 prompt_tokens, response_tokens}:
 ``asked`` is the category that the prompt names, ``group`` the row, or ``{row}-{asked}`` where every category was asked
 for, and ``finish_reason`` ``length`` when the response was cut off. Where the row gives its prompt a target of its own
-(``prompt_targets.row_target``), a line has it as ``target``.
+(``prompt_targets.row_target``), a line has it as ``target``; where the run has further attributes, their categories as
+``attributes``.
 Batches are the same in every call, and each response has a seed of its own, so that on a CPU a call that resumes ends
 with the very file of one that was not interrupted (a GPU's kernels promise no equal bits between two runs).
 """
@@ -29,7 +30,7 @@ from madrl.grading.threads import LoopThread
 from madrl.progress import progress
 from madrl.prompt_targets import row_target
 from madrl.prompts import load_naming
-from madrl.records import CLASSIFIED, TARGET, Record, writable
+from madrl.records import CLASSIFIED, TARGET, Record, attributes_key, writable
 from madrl.rollout import Rollout
 from madrl.sampling.engine import Batch, Engines, Generated, Sampler, Sampling, StartSampler
 from madrl.sampling.journal import Journal
@@ -227,6 +228,7 @@ class Responses:
                     "prompt_tokens": response.prompt_tokens,
                     "response_tokens": response.response_tokens,
                     **target_key(row, self._categories),
+                    **attributes_key(grade),
                 }
                 for request, row, response, grade in zip(batch, rows, generated, grades, strict=True)
             ]

@@ -76,6 +76,7 @@ def _sample_here(run: RunFolder, initial: bool) -> Sampled:
             function,
             settings.classifier_args,
             settings.verifier_args,
+            settings.attributes,
         )
         run.holdout.mkdir(exist_ok=True)
         return generate_file(

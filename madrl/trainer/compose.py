@@ -87,9 +87,9 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     return config
 
 
-def _calibrates(adv_estimator: str, divides_by_deviation: bool, form: str) -> bool:
+def _calibrates(adv_estimator: str, divides_by_deviation: bool, form: str, attributes: Any) -> bool:
     """Whether a run's rewards are calibrated unless it says otherwise (``madrl.reward.calibrate``)."""
-    return adv_estimator == "grpo" and divides_by_deviation and form == "additive"
+    return adv_estimator == "grpo" and divides_by_deviation and form == "additive" and not attributes
 
 
 def _final_target(schedule: Any) -> Any:
@@ -185,6 +185,8 @@ def check_values(config: DictConfig) -> None:
     """Our settings, the traps that veRL lets pass, and veRL's own validation; MadrlError for what they reject."""
     settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
     load_classifier(settings.classifier, settings.classifier_args, settings.categories)
+    for one in settings.attributes.values():
+        load_classifier(one.classifier, one.classifier_args, one.categories)
     _check_verifier(config, settings)
     if settings.naming is not None:
         load_naming(settings.naming)

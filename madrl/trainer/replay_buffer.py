@@ -28,6 +28,7 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from madrl import launch_check
 from madrl.alarms import RunHealth, single_category_rate_on
+from madrl.attributes import metric_prefix
 from madrl.errors import MadrlError
 from madrl.evaluation import metrics as measure
 from madrl.evaluation.targets import mean_target, targets_of
@@ -36,6 +37,7 @@ from madrl.frequency import category_counts, category_indices
 from madrl.grading.programs.replicas import NOT_SERVED
 from madrl.hints import ShareMean
 from madrl.records import (
+    ATTRIBUTES,
     HINTED,
     TARGET,
     by_group,
@@ -44,6 +46,7 @@ from madrl.records import (
     is_ungraded,
     last_turns,
     line_of,
+    of_attribute,
     ungraded_rate,
     unhinted,
     write,
@@ -150,14 +153,25 @@ class MadReplayBuffer(ReplayBuffer):
 
     def _check_launch(self, records: list[dict[str, Any]]) -> None:
         self.run.launch_check.unlink(missing_ok=True)
-        settings, size, names = self.settings, self.group_size["train"], self.settings.categories
+        notes = self._launch_notes(self.settings, records, self._first_validation)
+        for name in self.settings.attributes:
+            of_both = [[of_attribute(record, name) for record in of] for of in (records, self._first_validation)]
+            of_it = self._launch_notes(self.settings.of_attribute(name), *of_both)
+            notes += [note.replace("launch check:", f"launch check of {name}:", 1) for note in of_it]
+        if notes:
+            write_text(self.run.launch_check, "".join(f"{note}\n" for note in notes))
+
+    def _launch_notes(
+        self, settings: Settings, records: list[dict[str, Any]], validated: list[dict[str, Any]]
+    ) -> list[str]:
+        """What the launch check says of one attribute; raises MadrlError where the run stops for it."""
+        size, names = self.group_size["train"], settings.categories
         groups = [category_indices([r["category"] for r in group], names) for group in by_group(classified(records))]
-        before = classified(self._first_validation)
+        before = classified(validated)
         earlier = category_indices([r["category"] for r in before], names)
         seen = classified(records) + before
         if settings.target_schedule is None and any(record.get(TARGET) is not None for record in seen):
-            write_text(self.run.launch_check, f"{NO_LAUNCH_CHECK}\n")
-            return
+            return [NO_LAUNCH_CHECK]
         first = replace(settings, target=settings.target_at(1))  # a schedule starts where the policy can be steered
         problem = launch_check.launch_problem(first, size, groups, earlier)
         if problem is not None and problem.stops:
@@ -165,10 +179,7 @@ class MadReplayBuffer(ReplayBuffer):
         notes = launch_check.target_notes(settings, size) + launch_check.start_notes(
             settings, size, category_indices([r["category"] for r in seen], names), [r["correct"] for r in seen]
         )
-        if problem is not None:
-            notes.insert(0, problem.text)
-        if notes:
-            write_text(self.run.launch_check, "".join(f"{note}\n" for note in notes))
+        return notes if problem is None else [problem.text, *notes]
 
     def _clear_groups(self, partition_id: str, uids: set[str]) -> None:
         """Drop groups as veRL does, after they have been measured."""
@@ -233,6 +244,8 @@ class MadReplayBuffer(ReplayBuffer):
             record |= {"reward": float(scores.sum()), **plain["reward_extra_info"], **plain.get(GROUP_TIMING, {})}
             record["row"] = int(record["row"])
             record["verifier_extra"] = json.loads(record["verifier_extra"] or "null")
+            if ATTRIBUTES in record:
+                record[ATTRIBUTES] = json.loads(record[ATTRIBUTES])
             records.append(record)
         return last_turns(records)
 
@@ -276,7 +289,27 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     pool against their mean, which is then a metric too: ``mad/target/<category>``. So are the rate of one-category
     groups that a policy on the targets has, ``mad/single_category_group_rate_on_target``, and the mean of its JSD,
     ``mad/jsd_per_prompt_floor``.
+
+    Each further attribute (``madrl.attributes``) has ATTRIBUTE_METRICS of its own, whose names begin with
+    ``mad/attributes/<name>/``. The reward and its divergence part are of all attributes together.
     """
+    found = _metrics(records, settings)
+    for name in settings.attributes:
+        own = _metrics([of_attribute(record, name) for record in records], settings.of_attribute(name))
+        found |= {
+            f"{metric_prefix(name)}{metric}": value
+            for metric, value in ((key.removeprefix("mad/"), value) for key, value in own.items())
+            if metric.startswith(ATTRIBUTE_METRICS)
+        }
+    return found
+
+
+ATTRIBUTE_METRICS = ("jsd", "share/", "off_support_rate", "single_category_group_rate", "divergence_reward/")
+"""What begins the names of the metrics that each attribute has of its own; the others are the responses'."""
+
+
+def _metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str, float]:
+    """Of one attribute: the first, or the one that the records and the settings were made those of."""
     names = settings.categories
     every, hinted = records, [r for r in classified(records) if r.get(HINTED)]
     records = unhinted(classified(records))

@@ -23,8 +23,8 @@ from madrl.grading.compute_score import ComputeScore
 from madrl.grading.plugins import PluginError
 from madrl.group_reward import GroupReward
 from madrl.prompt_targets import ROW_TARGET, PromptTarget
-from madrl.records import CLASSIFIED, HINTED, TARGET
-from madrl.rollout import Grade, Rollout
+from madrl.records import ATTRIBUTES, CLASSIFIED, HINTED, TARGET
+from madrl.rollout import Grade, GroupScore, Rollout
 from madrl.settings import ARGUMENTS, Settings
 from madrl.trainer.hinted_loop import HINT_COLUMN
 
@@ -39,6 +39,7 @@ def group_reward(config: DictConfig, compute_score: ComputeScore | None = None) 
     """The reward that the ``madrl`` node of a run's config describes."""
     node: Any = OmegaConf.to_container(config.madrl, resolve=True)
     named = {name: node[name] for name in ("categories", "target", "classifier", "verifier", *ARGUMENTS)}
+    named["attributes"] = node.get("attributes") or {}
     return GroupReward(**named, compute_score=compute_score, **node["reward"])
 
 
@@ -98,15 +99,17 @@ class MadRewardManager(RewardManagerBase):
                 **self._grade_info(grade, validate),
                 **mark,
                 **own,
+                **further,
                 "split": str(extra_info.get("split", "")),
                 # Text, because veRL's validation averages numeric columns.
                 "row": str(extra_info["index"]),
                 "correctness": float(correctness),
                 "divergence_reward": float(divergence_reward),
             }
-            for grade, mark, extra_info, correctness, divergence_reward in zip(
+            for grade, mark, further, extra_info, correctness, divergence_reward in zip(
                 score.grades,
                 marks,
+                self._attributes(score),
                 extra_infos,
                 score.correctness,
                 score.divergence_reward,
@@ -114,6 +117,24 @@ class MadRewardManager(RewardManagerBase):
             )
         ]
         return {"reward_score": reward.tolist(), "reward_extra_info": infos}
+
+    def _attributes(self, score: GroupScore) -> list[dict[str, str]]:
+        """What each response is of each further attribute, and what that earned it."""
+        if not self.reward.attributes:
+            return [{}] * len(score.grades)
+        found = []
+        for i, grade in enumerate(score.grades):
+            earned = dict(zip(grade.attributes, score.attributes, strict=True))
+            of_each = {
+                name: {
+                    "category": one.category,
+                    CLASSIFIED: one.classified,
+                    "divergence_reward": float(earned[name].divergence_reward[i]),
+                }
+                for name, one in grade.attributes.items()
+            }
+            found.append({ATTRIBUTES: json.dumps(of_each, ensure_ascii=False)})  # as text, like verifier_extra
+        return found
 
     async def _grade(self, rollout: Rollout) -> Grade | PluginError:
         try:

@@ -32,13 +32,14 @@ from madrl.trainer.reward_manager import MadRewardManager
 RESPONSES = (("Arctic", "Indian", "Indian", "nothing"), ("Pacific", "Pacific", "Arctic and Indian", "Southern"))
 """Of two prompts."""
 
+ALPHA = ("madrl.reward.divergence=rkl", "madrl.reward.form=additive", "madrl.reward.alpha=0.5")
+
 REWARD = ("--divergence", "rkl", "--form", "additive", "--alpha", "0.5")
 
 
 @pytest.fixture(scope="module")
 def manager() -> MadRewardManager:
-    reward = ["madrl.reward.divergence=rkl", "madrl.reward.form=additive", "madrl.reward.alpha=0.5"]
-    config = compose(["task=synthetic_closed", "madrl.target=peak", "trainer.experiment_name=x", *reward])
+    config = compose(["task=synthetic_closed", "madrl.target=peak", "trainer.experiment_name=x", *ALPHA])
     return MadRewardManager(config, WordTokenizer())
 
 
@@ -104,9 +105,8 @@ def test_rescoring_what_generate_wrote_gives_the_rewards_of_the_run_s_own_reward
     assert "responses rescored: 8, groups: 2" in capsys.readouterr().out
 
 
-def test_rescoring_a_run_s_scores_gives_the_rewards_that_they_hold(
-    tmp_path: Path, manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def written_scores(folder: Path, manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the run's replay buffer makes of the groups, as it writes it to ``folder``/7.jsonl."""
     keys, fields = [], {"extra_fields": [], "rm_scores": []}  # type: tuple[list[str], dict[str, list[Any]]]
     for row in range(len(RESPONSES)):
         group = scored(manager, row)
@@ -120,13 +120,48 @@ def test_rescoring_a_run_s_scores_gives_the_rewards_that_they_hold(
     buffer = MadReplayBuffer.__new__(MadReplayBuffer)  # its own state, without veRL's
     buffer.max_response_length = 64
     tags = [{"response_len": 1}] * len(keys)
-    write_scores(tmp_path, 7, buffer._records(SimpleNamespace(keys=keys, tags=tags, partition_id="train")))
-    written = [json.loads(line) for line in (tmp_path / "7.jsonl").read_text().splitlines()]
+    write_scores(folder, 7, buffer._records(SimpleNamespace(keys=keys, tags=tags, partition_id="train")))
+    return [json.loads(line) for line in (folder / "7.jsonl").read_text().splitlines()]
+
+
+def test_rescoring_a_run_s_scores_gives_the_rewards_that_they_hold(
+    tmp_path: Path, manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = written_scores(tmp_path, manager, monkeypatch)
     names = [(line["group"], line["session"], line["turn"], line["row"]) for line in written]
     assert names == [(f"random_{row}", session, 1, row) for row in (0, 1) for session in range(4)]
     rows = rescored(manager, tmp_path / "7.jsonl")
     assert [row["reward"] for row in rows] == [line["reward"] for line in written]
     assert [row["divergence_reward"] for row in rows] == [line["divergence_reward"] for line in written]
+
+
+def test_what_a_response_is_of_a_further_attribute_goes_with_it_to_the_scores_and_to_verl_s_own_dumps(
+    tmp_path: Path, manager: MadRewardManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "{unit: words, buckets: {one: 1, more: null}}"
+    size = f"{{classifier: length, classifier_args: {words}, categories: [one, more], target: {{one: 1, more: 3}}}}"
+    config = compose(
+        [
+            "task=synthetic_closed",
+            "madrl.target=peak",
+            "trainer.experiment_name=x",
+            *ALPHA,
+            f"madrl.attributes={{size: {size}}}",
+        ]
+    )
+    assert config.madrl.reward.calibrate is False, "which it is for the peaked target alone"
+    with_size = MadRewardManager(config, WordTokenizer())
+    written = written_scores(tmp_path, with_size, monkeypatch)
+    of_size = read_graded(tmp_path / "7.jsonl", ["one", "more"], "size")
+    assert [line["category"] for line in of_size] == [*["one"] * 4, "one", "one", "more", "one"]
+    assert [line["category"] for line in written] == [
+        i["category"] for r in (0, 1) for i in scored(manager, r)["reward_extra_info"]
+    ]
+    alone = [info["divergence_reward"] for row in (0, 1) for info in scored(manager, row)["reward_extra_info"]]
+    both = [first + line["divergence_reward"] for first, line in zip(alone, of_size, strict=True)]
+    np.testing.assert_allclose([line["divergence_reward"] for line in written], both)
+    dumped = read_graded(verl_dump(tmp_path, with_size), ["one", "more"], "size")
+    assert [line["category"] for line in dumped] == [line["category"] for line in of_size]
 
 
 def verl_dump(folder: Path, manager: MadRewardManager) -> Path:
