@@ -3,7 +3,8 @@
     python tests/classifier_runs.py [NAME ...]
 
 The model is a random one that says nothing: what is tried is the way from the arguments to the dumps and the metrics,
-not what the classifiers make of a text. Prints a table with the categories of each run and how long a grade took.
+not what the classifiers make of a text. Prints a table with the categories of each run, how long a grade took in it,
+and how many of the golden cases the classifier takes in a second: of a core, or of the clock where others work for it.
 
     python tests/classifier_runs.py outage
 
@@ -30,8 +31,13 @@ from test_real_trainer import GROUP, PROMPTS, Trainings  # noqa: E402
 from test_served_models import CATEGORIES, make_judge  # noqa: E402
 from vllm_server import VllmServer  # noqa: E402
 
+from madrl.grading.bench import load_labelled, measure_classifier  # noqa: E402
 from madrl.records import read  # noqa: E402
 from madrl.run_folder import RunFolder  # noqa: E402
+
+GOLDEN = TESTS / "golden"
+CASES = {"programming_language": "program_cases.jsonl"}
+"""Classifier -> the golden cases that it is timed on, where they are not those of prose."""
 
 LABELS = ("calm", "cross", "odd")
 MANAGER = "madrl.trainer.group_loop.GroupAgentLoopManager"
@@ -51,9 +57,7 @@ def wanted(name: str, folder: Path) -> Iterator[Wanted]:
     """What the run ``name`` is configured with; servers that it needs run during the block."""
     labels = "{calm: calm, cross: cross}"
     with ExitStack() as stack:
-        if name == "choice":
-            yield Wanted("choice", ("rank_1", "rank_2", "rank_3", "rank_4", "rank_5"))
-        elif name == "regex":
+        if name == "regex":
             yield Wanted("regex", ("a", "b", "c"), '{match: first, patterns: {a: "[aei]", b: "[lnr]", c: "[ost]"}}')
         elif name == "field":
             yield Wanted("field", ("the", "a"), '{marker: "e", aliases: {an: a}}')
@@ -83,7 +87,7 @@ def wanted(name: str, folder: Path) -> Iterator[Wanted]:
 
 
 NAMES = (
-    "choice", "regex", "field", "length", "language", "programming_language", "text_classification",
+    "regex", "field", "length", "language", "programming_language", "text_classification",
     "text_classification, served", "llm",
 )  # fmt: skip
 
@@ -115,13 +119,17 @@ def two_steps(name: str, trainings: Trainings) -> list[str]:
     folder.mkdir()
     with wanted(name, folder) as config:
         run = trainings.run(name.replace(", ", "_"), *changes(config))
+        labelled = load_labelled(GOLDEN / CASES.get(name, "language_cases.jsonl"))
+        arguments = run.settings().classifier_args
+        timed = measure_classifier(config.classifier, labelled, arguments, config.categories)
     records = [record for step in (1, 2) for record in read(run.scores / f"{step}.jsonl", ("category",))]
     assert len(records) == 2 * PROMPTS * GROUP
     assert run.history()[2]["mad/ungraded_rate"] == 0.0
     found = Counter(record["category"] or "off-support" for record in records)
     categories = ", ".join(f"{category} {count}" for category, count in found.most_common())
     seconds = [run.history()[step]["mad/timing/grade_s"] for step in (1, 2)]
-    return [name, f"`{config.arguments.replace(str(folder), 'MODELS')}`", categories, f"{1000 * max(seconds):.0f}"]
+    shown = f"`{config.arguments.replace(str(folder), 'MODELS')}`"
+    return [name, shown, categories, f"{1000 * max(seconds):.0f}", f"{timed.responses_per_s:,.0f}"]
 
 
 def outage(trainings: Trainings) -> None:
@@ -173,7 +181,8 @@ def main() -> None:
         if names == ["outage"]:
             outage(trainings)
             return
-        print("| classifier | arguments | categories of 32 responses | ms a grade |\n|---|---|---|---|")
+        print("| classifier | arguments | categories of 32 responses | ms a grade | responses/s |")
+        print("|---|---|---|--:|--:|")
         for name in names:
             print(f"| {' | '.join(two_steps(name, trainings))} |", flush=True)
 

@@ -108,15 +108,15 @@ def test_no_place_is_likelier_than_another(splits: dict[str, list[Row]]) -> None
                 np.testing.assert_allclose(shares.mean(axis=0), 1 / outcomes)
 
 
-def test_the_miniature_learns_valid_answers_that_exaggerate(prepared: Path) -> None:
+def test_the_miniature_learns_valid_answers_that_favour_what_is_named_first(prepared: Path) -> None:
     examples = list(read(prepared / "data" / "examples.jsonl", ["response"]))
     by_prompt = [(line["prompt"][-1]["content"], line) for line in examples]
     assert all(f" {line['response']}" in prompt for prompt, line in by_prompt)
     coins = [line["category"] for prompt, line in by_prompt if prompt.startswith("A fair coin")]
-    assert np.mean([category == "first" for category in coins]) == pytest.approx(0.75, abs=0.05)
-    # Seven to three, cubed, and three times as often for the one that is named first: 1029 to 27.
+    assert np.mean([category == "first" for category in coins]) == pytest.approx(8 / 9, abs=0.03)
+    # Seven to three, and eight times as often for the one that is named first: 56 to 3.
     wheels = [line["category"] for prompt, line in by_prompt if prompt.startswith("A wheel: 70 %")]
-    assert np.mean([category == "first" for category in wheels]) == pytest.approx(1029 / 1056, abs=0.06)
+    assert np.mean([category == "first" for category in wheels]) == pytest.approx(56 / 59, abs=0.03)
 
 
 def answered(prepared: Path, run: RunFolder, step: int, power: int) -> None:

@@ -135,7 +135,8 @@ def measure_classifier(
     arguments: Mapping[str, Any] = MappingProxyType({}),
     categories: tuple[str, ...] = (),
 ) -> Result:
-    """A classifier's accuracy, and its speed in processor time: on one core."""
+    """A classifier's accuracy, and its speed: in processor time, on one core, or by the clock where it is async and
+    waits for a server or another process."""
     grader = Grader(GraderSpec(spec, None, categories, classifier_args=arguments))
 
     async def grade(rollout: Rollout) -> Found:
@@ -143,7 +144,7 @@ def measure_classifier(
         return Found(found.category or (OFF if found.classified else str(Verdict.UNGRADED)), found.reason)
 
     warm_up = [Rollout(f"{row.rollout.response}\n\n", row.rollout.ground_truth) for row in labelled[:WARM_UP]]
-    return measure(grade, labelled, warm_up, time.process_time)
+    return measure(grade, labelled, warm_up, time.perf_counter if grader.classifier_waits else time.process_time)
 
 
 def measure_verifier(

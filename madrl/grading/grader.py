@@ -26,6 +26,7 @@ from madrl.grading.batches import per_response
 from madrl.grading.classifiers import Classifier, load_classifier
 from madrl.grading.compute_score import ComputeScore
 from madrl.grading.plugins import Plugin, PluginError, name_of, own_module
+from madrl.grading.threads import is_async
 from madrl.grading.verifiers import COMPUTE_SCORE, Verifier, check_ready, load_verifier
 from madrl.prompt_targets import row_categories
 from madrl.rollout import Classification, Grade, Rollout, Verdict, Verification, is_correctness
@@ -98,6 +99,11 @@ class Grader:
             name: Grader(GraderSpec(of.classifier, None, of.categories, classifier_args=of.classifier_args))
             for name, of in spec.attributes.items()
         }
+
+    @property
+    def classifier_waits(self) -> bool:
+        """Whether the classifier is async: what it takes is then not the time of this process."""
+        return self._classifier is not None and is_async(self._classifier)
 
     async def grade(self, rollout: Rollout) -> Grade:
         """The category and the correctness of one response, and its category of each further attribute.

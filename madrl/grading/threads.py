@@ -18,7 +18,7 @@ THREADS = 32
 def asynchronous(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     """``function`` itself when it is async, or else the same in threads of its own: a call that takes its time must
     not keep its siblings waiting."""
-    if _is_async(function):
+    if is_async(function):
         return function
 
     async def in_a_thread(*args: Any, **kwargs: Any) -> Any:
@@ -38,7 +38,8 @@ def _in_full(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether a call gives something to await."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
