@@ -81,6 +81,23 @@ def hints() -> Iterator[Planned]:
             yield Planned(name, "math", "uniform", variables, overrides, "math, one language missing")
 
 
+def settings() -> Iterator[Planned]:
+    """What else than the weight decides how much accuracy is lost: each beside ``additive``, alpha 0.8, of the frontier."""
+    arms = {
+        "lr5e-4_80steps": ("actor_rollout_ref.actor.optim.lr=5e-4", "trainer.total_training_steps=80"),
+        "lr3e-4_80steps": ("actor_rollout_ref.actor.optim.lr=3e-4", "trainer.total_training_steps=80"),
+        "kl0.2_40steps": ("actor_rollout_ref.actor.kl_loss_coef=0.2", "trainer.total_training_steps=40"),
+        "16prompts_40steps": (
+            "data.train_batch_size=16", "actor_rollout_ref.rollout.n=16", "trainer.total_training_steps=40",
+        ),
+    }  # fmt: skip
+    for seed in ("42", "123"):
+        for arm, overrides in arms.items():
+            variables = {"FORM": "additive", "ALPHA": "0.8", "SEED": seed, "MODEL": model_of("gsm8k")}
+            name = f"gsm8k_peak_additive0.8_{arm}_seed{seed}"
+            yield Planned(name, "gsm8k", "peak", variables, overrides, "gsm8k, what loses least")
+
+
 def model_of(task: str) -> str:
     """The model that the task's runs start from; empty for the miniature of the tiny profile."""
     return str(WARM_START) if task == "math" else ""
@@ -91,6 +108,7 @@ def plan() -> list[Planned]:
         *(run for run in calibration() if "seed42" in run.name),
         *(run for run in hints() if "seed42" in run.name),
         *frontier("gsm8k", 40),
+        *settings(),
         *calibration(),
         *hints(),
         *frontier("math", 40),
