@@ -1,4 +1,4 @@
-"""What the documents say, taken apart for tests/test_docs.py: pages, blocks, headings, links, and what a shell would call."""
+"""The documents taken apart for tests/test_docs.py: pages, blocks, headings, links, and what a shell would call."""
 
 import re
 import subprocess
@@ -64,14 +64,15 @@ def _slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
 
 
-# What a shell would call. A page's commands are run by bash itself, so that loops, quotes and pipes are read as a user's
-# shell reads them; but no program is found, and every call is only written down.
+# What a shell would call. A page's commands are run by bash itself, so that loops, quotes and pipes are read as by a
+# user's shell; but no program is found, and every call is only written down.
 
 PROGRAMS = ("madrl", "madrl-sandbox", "python", "bash", "mkdocs")
 """Ours, or what runs a file of ours."""
 
 OTHERS = (
-    "cat", "chmod", "curl", "git", "mktemp", "openssl", "pip", "podman", "pre-commit", "printf", "python3.11", "rm", "vllm"
+    "cat", "chmod", "curl", "git", "mktemp", "openssl", "pip", "podman", "pre-commit", "printf", "python3.11", "rm",
+    "vllm",
 )  # fmt: skip
 """Programs of others that the documents call."""
 
@@ -99,7 +100,7 @@ class Call(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What is called, without its arguments: ``madrl run``, ``python -m sandbox``, ``bash recipes/quickstart.sh``."""
+        """What is called, without its arguments: ``madrl run``, ``python -m sandbox``, ``bash tests/run.sh``."""
         has_part = self.words[1:2] == ["-m"] or self.words[:2] in (["madrl", "grid"], ["madrl", "install"])
         return " ".join(self.words[: 1 if self.words[0] == "madrl-sandbox" else 3 if has_part else 2])
 

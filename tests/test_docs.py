@@ -164,6 +164,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @of_page(PAGES)
 def test_every_command_of_a_page_is_understood(
     page: Path,
@@ -212,10 +213,11 @@ def understand_python(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> 
     if "ArgumentParser" not in file.read_text("utf-8"):
         assert not arguments, f"{name} has no options"
         return
-    with monkeypatch.context() as patch, pytest.raises(Understood):
+    with monkeypatch.context() as patch:
         patch.setattr(sys, "argv", [name, *arguments])
         patch.syspath_prepend(file.parent)
-        runpy.run_path(str(file), run_name="__main__")
+        with pytest.raises(Understood):
+            runpy.run_path(str(file), run_name="__main__")
 
 
 def source_of(module: str) -> Path:
