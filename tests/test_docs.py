@@ -61,7 +61,7 @@ READERS_OWN = ("mine.yaml", "task.yaml")
 """Task files that a reader writes. Their place is taken by examples/own_task."""
 
 
-def of_page(pages: Sequence[Path]) -> Any:
+def of_page(pages: Sequence[Path]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("page", pages, ids=[str(page.relative_to(ROOT)) for page in pages])
 
 
