@@ -5,7 +5,7 @@ r"""CodeContests (Li et al. 2022) as veRL parquet.
 
 Source: deepmind/code_contests, or files of its rows, or of rows ``{content, id, labels, test}`` with ``labels`` a JSON
 object and ``test`` a JSON list of ``{"input": {"stdin"}, "output": {"stdout"}}``. A row of either may have a
-``checker``, C++ in testlib's convention as CodeContests+ has it, where several outputs are right (sandbox/README.md).
+``checker``, C++ in testlib's convention as CodeContests+ has it, where several outputs are right (docs/sandbox.md).
 Writes train.parquet (the training pool), selection.parquet (200 problems to choose a warm-start checkpoint on),
 validation.parquet (60), holdout.parquet (200), tests/ and manifest.json; splits.py says which problem goes where.
 

@@ -18,7 +18,7 @@ if ! command -v chromium-headless-shell >/dev/null && ! command -v chromium >/de
 fi
 stamp=$(cat pyproject.toml tests/run.sh | sha256sum | cut -d' ' -f1)
 if [ "$(cat "$VENV/.madrl-dev" 2>/dev/null || true)" != "$stamp" ]; then
-  python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"], sep="\n")' \
+  python -c 'import tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; print(*extras["dev"], *extras["docs"], sep="\n")' \
     >"$VENV/dev.txt"
   python -m pip install -q -r "$VENV/dev.txt"
   echo "$stamp" >"$VENV/.madrl-dev"

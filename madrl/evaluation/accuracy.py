@@ -92,7 +92,8 @@ def accuracy_change(before: Verdicts, after: Verdicts) -> AccuracyChange:
     nearly gone: 0.03, and 91 to 96 %). Accuracy at the target mix before and after has no such category in it.
 
     Args:
-        before, after: pooled over problems, shape (..., K + 1).
+        before: pooled over problems, shape (..., K + 1).
+        after: the same.
 
     NaN where a side has no graded response at all.
     """

@@ -84,7 +84,8 @@ def mixed_ratio_interval(weights: Array, numerators: Array, denominators: Array)
 
     Args:
         weights: w, shape (K,). A category without weight is not looked at.
-        numerators, denominators: in every resample, shape (draws, K).
+        numerators: in every resample, shape (draws, K).
+        denominators: the same.
     """
     weighted = weights > 0
     some = (denominators[:, weighted] > 0).all(axis=1)

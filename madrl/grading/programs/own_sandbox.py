@@ -21,7 +21,7 @@ DRAIN_S = 5
 
 SLOTS_PER_SERVICE = 24
 """The most slots of one service: its front process is one process, which programs of short tests in 28 slots would keep
-busy without a pause (sandbox/README.md, Many cores)."""
+busy without a pause (docs/sandbox.md, Many cores)."""
 
 
 class OwnSandbox(NamedTuple):

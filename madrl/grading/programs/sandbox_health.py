@@ -29,7 +29,7 @@ LOST = {
     "weak": "a program can read this machine's files, and end the runner that watches it: use a machine on which "
     "bubblewrap works",
 }
-"""Protection below the full one -> what is lost with it, and the remedy (sandbox/README.md, Threat model)."""
+"""Protection below the full one -> what is lost with it, and the remedy (docs/sandbox.md, Threat model)."""
 
 
 class Health(NamedTuple):
