@@ -10,7 +10,7 @@ from pathlib import Path
 
 from madrl.alarms import Stretch, read_events, stretches
 from madrl.errors import MadrlError
-from madrl.evaluation.dumps import Evaluation, Run
+from madrl.evaluation.dumps import Evaluation, Run, before_last
 from madrl.report.evaluation_tables import category_table, evaluation_tables, tables_of_attribute
 from madrl.report.folder import PAGE, report_folder
 from madrl.report.page import page, plot_section, text
@@ -56,7 +56,7 @@ def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: 
         plots += attribute_plots(run, history, of_it, name)
         if of_it:
             further += tables_of_attribute(name, of_it, run.settings.reward.epsilon)
-    before = _first_of_its_split(evaluations)
+    before = before_last(evaluations) if evaluations else None
     parts = [
         f"<h1>{text(run.name)}</h1><p class='lead'>{text(lead)}</p>",
         *(_tiles(table, before) for table in tables[:2]),
@@ -69,14 +69,6 @@ def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: 
     parts += map(table_html, [*tables, *further])
     parts += [samples_html(run, samples), _facts(run.folder)]
     return page(run.name, "\n".join(parts), plots)
-
-
-def _first_of_its_split(evaluations: Sequence[Evaluation]) -> int | None:
-    """Which evaluation the last one is compared with: the first of its split, or of any where that is itself; None
-    where nothing was evaluated at an earlier step."""
-    earlier = [place for place, one in enumerate(evaluations) if one["step"] < evaluations[-1]["step"]]
-    of_split = [place for place in earlier if evaluations[place]["split"] == evaluations[-1]["split"]]
-    return next(iter([*of_split, *earlier]), None)
 
 
 def _tiles(table: Table, before: int | None) -> str:
