@@ -235,6 +235,32 @@ def _report(parser: ArgumentParser, words: Sequence[str]) -> None:
     print(*written, sep="\n")
 
 
+def _card(parser: ArgumentParser, words: Sequence[str]) -> None:
+    """Print the model card of a run's last checkpoint, or put the model on the Hugging Face hub with it."""
+    add = parser.add_argument
+    add("run", metavar="RUN", help="folder of a trained run")
+    add("--push", metavar="ME/MODEL", help="the model on the hub, which is made where it is not there yet")
+    add("--public", action="store_true", help="make it for everybody to see (private)")
+    args = parser.parse_intermixed_args(words)
+    if args.public and not args.push:
+        raise MadrlError("--public says something of a model on the hub only: name it, --push ME/MODEL")
+    from madrl.evaluation.dumps import Run
+    from madrl.hub import check_hub_name, push
+    from madrl.model_card import model_card
+    from madrl.sampling.model_folder import trained_model
+
+    run = Run.load(args.run)
+    step = run.folder.checkpoint_step()
+    if args.push is None:
+        if step == 0:
+            raise MadrlError(f"{run.folder.root} has no checkpoint: there is no model to write a card for")
+        print(model_card(run, run.name, step, step), end="")
+        return
+    check_hub_name(args.push)
+    model = trained_model(run.folder, run.folder.resolved_config())
+    print(push(run, model, args.push, not args.public, step, step))
+
+
 def _miniature(parser: ArgumentParser, words: Sequence[str]) -> None:
     """Build the miniature model of PROFILE=tiny."""
     from madrl.tasks import TASKS, load_task
@@ -426,6 +452,7 @@ COMMANDS: dict[str, Command] = {
     "temperature-sweep": _temperature_sweep,
     "alternatives": _alternatives,
     "report": _report,
+    "card": _card,
     "miniature": _miniature,
     "small-model": _small_model,
     "generate": _generate,

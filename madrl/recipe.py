@@ -53,6 +53,8 @@ NOT_DECIDING = (
     "trainer.experiment_name",
     "trainer.save_freq",
     "trainer.max_actor_ckpt_to_keep",
+    "trainer.checkpoint_callback_class",
+    "hub",
 )
 """Config keys that change nothing about what a run measures."""
 

@@ -247,6 +247,15 @@ def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.
     }
 
 
+def before_last(evaluations: Sequence[Evaluation]) -> int | None:
+    """The place of the one that the last evaluation is compared with: the first of its split, or of any where that is
+    itself; None where nothing was evaluated at an earlier step."""
+    last = evaluations[-1]
+    earlier = [place for place, one in enumerate(evaluations) if one["step"] < last["step"]]
+    of_split = [place for place in earlier if evaluations[place]["split"] == last["split"]]
+    return next(iter([*of_split, *earlier]), None)
+
+
 def by_split(records: Iterable[Record], otherwise: str) -> dict[str, list[Record]]:
     """The records of each split; ``otherwise`` is the split of those that name none."""
     splits: dict[str, list[Record]] = defaultdict(list)

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from madrl.report.drawing import PALE
-from madrl.report.panels import Level, Panel, Plot, Series
+from madrl.report.panels import INK, Level, Panel, Plot, Series
+
+INK_OF_PAGE, SOFT, LINE, PAGE = "var(--ink)", "var(--soft)", "var(--line)", "var(--page)"
 
 
 def plot_data(plot: Plot) -> dict[str, Any]:
@@ -40,7 +42,7 @@ def _line(series: Series) -> list[dict[str, Any]]:
     dash = "dot" if series.weak else "solid"
     line = _trace(series, "scatter") | {
         "mode": "lines+markers" if series.markers else "lines",
-        "line": {"color": series.color, "width": 2, "dash": dash},
+        "line": {"color": _color(series.color), "width": 2, "dash": dash},
         "marker": {"size": 6},
     }
     if not series.low:
@@ -49,17 +51,17 @@ def _line(series: Series) -> list[dict[str, Any]]:
         "type": "scatter", "mode": "lines", "name": series.name, "x": list(series.x), "line": {"width": 0},
         "hoverinfo": "skip", "showlegend": False,
     }  # fmt: skip
-    filled = {"fill": "tonexty", "fillcolor": series.color + "2e"}
+    filled = {"fill": "tonexty", "fillcolor": _color(series.color) + "2e"}
     return [edge | {"y": _values(series.low)}, edge | {"y": _values(series.high)} | filled, line]
 
 
 def _points(series: Series) -> list[dict[str, Any]]:
-    marker = {"symbol": "diamond", "size": 10, "color": series.color, "line": {"color": "#fff", "width": 1.5}}
+    marker = {"symbol": "diamond", "size": 10, "color": _color(series.color), "line": {"color": PAGE, "width": 1.5}}
     return [_trace(series, "scatter") | {"mode": "markers", "marker": marker} | _whiskers(series)]
 
 
 def _bars(series: Series) -> list[dict[str, Any]]:
-    marker = {"color": series.color, "opacity": PALE if series.weak else 1.0}
+    marker = {"color": _color(series.color), "opacity": PALE if series.weak else 1.0}
     bars = _trace(series, "bar") | {"marker": marker, "offsetgroup": series.name} | _whiskers(series)
     if not series.dots:
         return [bars]
@@ -68,7 +70,7 @@ def _bars(series: Series) -> list[dict[str, Any]]:
         "y": [0.0 if value is None else None for value in series.y],
         "text": ["●" if value is None else "" for value in series.y],
         "textposition": "outside",
-        "textfont": {"color": series.color, "size": 11},
+        "textfont": {"color": _color(series.color), "size": 11},
         "hovertemplate": f"%{{x}}: %{{customdata}}<br>{series.dots}<extra>{series.name}</extra>",
         "showlegend": False,
     }
@@ -77,9 +79,13 @@ def _bars(series: Series) -> list[dict[str, Any]]:
 
 def _dots(series: Series) -> list[dict[str, Any]]:
     pale = PALE if series.weak else 1.0
-    line = {"color": "#fff", "width": 1}
-    marker = {"symbol": series.symbol, "size": 9, "color": series.color, "opacity": pale, "line": line}
-    whiskers: dict[str, Any] = {"color": series.color + ("30" if series.weak else "70"), "thickness": 1, "width": 0}
+    line = {"color": PAGE, "width": 1}
+    marker = {"symbol": series.symbol, "size": 9, "color": _color(series.color), "opacity": pale, "line": line}
+    whiskers: dict[str, Any] = {
+        "color": _color(series.color) + ("30" if series.weak else "70"),
+        "thickness": 1,
+        "width": 0,
+    }
     across = {name: bars | whiskers for name, bars in _whiskers(series).items()}
     said = {"hovertemplate": f"JSD %{{x:.4f}}, %{{y:.3f}}<br>%{{customdata}}<extra>{series.name}</extra>"}
     return [_trace(series, "scatter") | {"mode": "markers", "marker": marker, "cliponaxis": False} | across | said]
@@ -103,7 +109,7 @@ def _whiskers(series: Series) -> dict[str, Any]:
         # The interval of the pooled JSD is centred below the value, which may lie above it.
         return [0.0 if h is None or lo is None else max(0.0, h - lo) for h, lo in zip(highs, lows, strict=True)]
 
-    style = {"color": "#222", "thickness": 1.2, "width": 2, "type": "data", "symmetric": False}
+    style = {"color": INK_OF_PAGE, "thickness": 1.2, "width": 2, "type": "data", "symmetric": False}
     x = [at if isinstance(at, int | float) else None for at in series.x]
     ends = {"error_y": (series.y, series.low, series.high), "error_x": (x, series.x_low, series.x_high)}
     return {
@@ -124,36 +130,42 @@ def _shape(level: Level) -> dict[str, Any]:
     if level.place is not None:
         across = {"x0": level.place - 0.45, "x1": level.place + 0.45}
     if level.low == level.high:
-        line = {"color": level.color, "width": 2, "dash": "dash"}
+        line = {"color": _color(level.color), "width": 2, "dash": "dash"}
         return {"type": "line", **across, **along, "line": line}
     return {
-        "type": "rect", **across, **along, "fillcolor": level.color + "38", "line": {"width": 0}, "layer": "below",
-        "label": {"text": level.name, "font": {"size": 11, "color": "#555"}, **position},
+        "type": "rect", **across, **along,
+        "fillcolor": _color(level.color) + "38", "line": {"width": 0}, "layer": "below",
+        "label": {"text": level.name, "font": {"size": 11, "color": SOFT}, **position},
     }  # fmt: skip
 
 
 def _layout(panel: Panel) -> dict[str, Any]:
-    y: dict[str, Any] = {"title": {"text": panel.y}, "gridcolor": "#e8e8e8", "zerolinecolor": "#bbb"}
+    y: dict[str, Any] = {"title": {"text": panel.y}, "automargin": True, "gridcolor": LINE, "zerolinecolor": LINE}
     y |= {"range": [0, panel.top]} if panel.top else {"rangemode": "tozero" if panel.from_zero else "normal"}
     log = {"type": "log", "dtick": "D2", "tickformat": "~g"}
     y |= log if panel.log else {}
     note = {
         "text": panel.note, "xref": "paper", "yref": "paper", "x": 1, "y": 0.99, "xanchor": "right", "yanchor": "top",
-        "showarrow": False, "font": {"size": 12, "color": "#666"}, "bgcolor": "#ffffffcc",
+        "showarrow": False, "font": {"size": 12, "color": SOFT}, "bgcolor": PAGE + "cc",
     }  # fmt: skip
     return {
         "yaxis": y,
-        "xaxis": {"title": {"text": panel.x}, "gridcolor": "#f1f1f1", "zeroline": False} | (log if panel.log_x else {}),
+        "xaxis": {"title": {"text": panel.x}, "gridcolor": LINE + "80", "zeroline": False}
+        | (log if panel.log_x else {}),
         # Above: room for two lines of legend below the buttons, which is what a narrow screen needs.
         "margin": {"l": 64, "r": 16, "t": 86, "b": 44 if panel.x else 30},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         "barmode": "group",
-        "font": {"family": "system-ui, sans-serif", "size": 13},
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK_OF_PAGE},
         "hovermode": "closest",
-        "plot_bgcolor": "#fff",
-        "paper_bgcolor": "#fff",
+        "plot_bgcolor": PAGE,
+        "paper_bgcolor": PAGE,
         "annotations": [note] if panel.note else [],
     }
+
+
+def _color(color: str) -> str:
+    return INK_OF_PAGE if color == INK else color
 
 
 def _values(values: Sequence[float | None]) -> list[float | None]:

@@ -10,6 +10,9 @@ from typing import Literal, NamedTuple
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 """Okabe and Ito's palette, told apart by colour-blind readers as well."""
 
+INK = COLORS[-1]
+"""What belongs to no category: black in a file, and the colour of the text on a page."""
+
 GREY = "#b5b5b5"
 
 

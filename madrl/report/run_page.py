@@ -10,7 +10,7 @@ from pathlib import Path
 
 from madrl.alarms import Stretch, read_events, stretches
 from madrl.errors import MadrlError
-from madrl.evaluation.dumps import Evaluation, Run
+from madrl.evaluation.dumps import Evaluation, Run, before_last
 from madrl.report.evaluation_tables import category_table, evaluation_tables, tables_of_attribute
 from madrl.report.folder import PAGE, report_folder
 from madrl.report.page import page, plot_section, text
@@ -56,9 +56,11 @@ def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: 
         plots += attribute_plots(run, history, of_it, name)
         if of_it:
             further += tables_of_attribute(name, of_it, run.settings.reward.epsilon)
+    before = before_last(evaluations) if evaluations else None
     parts = [
         f"<h1>{text(run.name)}</h1><p class='lead'>{text(lead)}</p>",
-        *map(_tiles, [*tables[:2], *(table for table in further if table.name.startswith("evaluations-"))]),
+        *(_tiles(table, before) for table in tables[:2]),
+        *(_tiles(table, before) for table in further if table.name.startswith("evaluations-")),
         _alarms(alarms, bool(history)),
     ]
     for first, second in zip(plots[::2], [*plots[1::2], None], strict=False):
@@ -69,15 +71,20 @@ def run_page(run: Run, history: Mapping[int, Mapping[str, float]], evaluations: 
     return page(run.name, "\n".join(parts), plots)
 
 
-def _tiles(table: Table) -> str:
-    """The last row of a table as tiles: the numbers that one looks at first."""
-    *_, row = table.sections[-1].rows
+def _tiles(table: Table, before: int | None) -> str:
+    """The last row of a table as tiles: the numbers that one looks at first. The row ``before`` stands in the JSD's."""
+    rows = table.sections[-1].rows
     kinds = {"off target": "bad", "within the floor": "good"}
     tiles = []
-    for column, (value, detail, _) in zip((table.title, *table.columns[1:]), row, strict=True):
+    for place, (column, (value, detail, _)) in enumerate(zip((table.title, *table.columns[1:]), rows[-1], strict=True)):
         kind = kinds.get(" ".join(value.split()), "")
         tiles.append(f'<div class="tile {kind}"><span>{text(column)}</span><b>{text(value)}</b>')
-        tiles.append(f"<small>{text(detail)}</small></div>")
+        tiles.append(f"<small>{text(detail)}</small>")
+        if before is not None and column.startswith("JSD"):
+            where, then = rows[before][0], rows[before][place]
+            step = " ".join(where.text.split())
+            tiles.append(f"<small>before: {text(then.text)}, {text(step)}, {text(where.detail)}</small>")
+        tiles.append("</div>")
     return f'<div class="tiles">{"".join(tiles)}</div>'
 
 

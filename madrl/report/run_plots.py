@@ -13,7 +13,7 @@ from madrl.evaluation.dumps import Evaluation, Run
 from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.records import HINTED, is_ungraded
 from madrl.report.evaluation_tables import first_and_last, label, on_target, prompt_n
-from madrl.report.panels import COLORS, Level, Panel, Plot, Series
+from madrl.report.panels import COLORS, INK, Level, Panel, Plot, Series
 from madrl.report.rows import FloorAt, pooled_floor, prompt_floor
 from madrl.report.study import is_synthetic
 
@@ -186,9 +186,9 @@ def _shares(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Pa
         if steps := [one["step"] for one in evaluations]:
             shares = [one["by_category"][name]["share"] for one in evaluations]
             series.append(Series(name, "points", steps, shares, color, notes=["(evaluation)"] * len(steps)))
-    # Equal shares of the target would hide each other's line: one for each different share, black.
+    # Equal shares of the target would hide each other's line: one for each different share.
     wanted = sorted(set(run.target.values())) if _has_one_target(history) else []
-    levels = [Level("target", share, share, "#333333") for share in wanted]
+    levels = [Level("target", share, share, INK) for share in wanted]
     return Panel(["shares"], series, "share of on-support", STEP, levels, top=1.0)
 
 
@@ -257,7 +257,7 @@ def _accuracy(run: Run) -> Panel:
             values[name].append(right / n if n >= MIN_COMPLETIONS else None)
             notes[name].append(f"steps {stretch[0]} to {stretch[-1]}: {right:g} of {n}")
     middles = [(stretch[0] + stretch[-1]) / 2 for stretch in stretches]
-    colors = {"all": "#222222"} | {name: COLORS[i % len(COLORS)] for i, name in enumerate(run.settings.categories)}
+    colors = {"all": INK} | {name: COLORS[i % len(COLORS)] for i, name in enumerate(run.settings.categories)}
     series = [
         Series(name, "line", middles, values[name], colors[name], notes=notes[name], weak=name == "all", markers=True)
         for name in values

@@ -12,7 +12,7 @@ import numpy as np
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.dumps import DONE
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.panels import COLORS, GREY, Level, Panel, Plot, Series
+from madrl.report.panels import COLORS, GREY, INK, Level, Panel, Plot, Series
 from madrl.report.rows import FloorAt, Study, TableRow, pooled_floor, prompt_floor, rows_of
 from madrl.report.study import ScoredRun, is_mean_of_prompts, is_synthetic
 from madrl.report.tables import panel_label, row_label
@@ -105,8 +105,7 @@ def _shares(study: Study, dataset: str, target: str) -> Panel:
         for row in _bars(study, dataset, target)
     ]
     levels = [
-        Level("target", share, share, "#111111", place)
-        for place, share in enumerate(study.target(dataset, target).tolist())
+        Level("target", share, share, INK, place) for place, share in enumerate(study.target(dataset, target).tolist())
     ]
     note = bars_note(study, dataset, target)
     return Panel([panel_label(dataset, target)], series, "share of on-support", levels=levels, note=note)

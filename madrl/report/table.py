@@ -170,7 +170,9 @@ def _tex_cell(cell: Shown) -> str:
 def table_html(table: Table) -> str:
     """The table with its title and caption; marks are classes that the page's style knows."""
     out = [f'<section class="table" id="table-{html.escape(table.name)}"><h2>{html.escape(table.title)}</h2>']
-    out.append('<div class="scroll"><table><thead>')
+    # With the keyboard only what has the focus can be scrolled.
+    name = html.escape(table.title)
+    out.append(f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table><thead>')
     if table.groups:
         heads = "".join(f'<th colspan="{span}">{html.escape(name)}</th>' for name, span in table.groups)
         out.append(f'<tr class="groups">{heads}</tr>')

@@ -31,12 +31,14 @@ from madrl.errors import MadrlError
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import COMPUTE_SCORE, load_verifier
 from madrl.hints import hinted_sessions
+from madrl.hub import check_hub_name
 from madrl.prompts import load_naming, names_by_row
 from madrl.settings import Settings
 from madrl.task_config import replacing_mappings, with_task
 from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.hinted_loop import PLAIN_LOOP
-from madrl.trainer.verl_settings import refusals
+from madrl.trainer.hub_push import PushToHub
+from madrl.trainer.verl_settings import REPLAY_BUFFERS, SYNC, refusals
 from madrl.trainer.vllm_name import find_vllm_under_its_cpu_name
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
@@ -50,8 +52,10 @@ HINT_TOKENS = 64
 UNSCHEDULED = "uniform"
 """The target of a run that names none and has no schedule."""
 
-OWN_NODES = ("madrl", "paths", "seed", "size")
+OWN_NODES = ("madrl", "paths", "seed", "size", "hub")
 """Top-level nodes of ours that veRL never reads."""
+
+HUB_CALLBACK = f"{PushToHub.__module__}.{PushToHub.__name__}"
 
 
 def compose(overrides: Sequence[str]) -> DictConfig:
@@ -67,6 +71,8 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     OmegaConf.register_new_resolver("hint_tokens", hint_tokens, replace=True)
     OmegaConf.register_new_resolver("calibrates", _calibrates, replace=True)
     OmegaConf.register_new_resolver("final_target", _final_target, replace=True)
+    OmegaConf.register_new_resolver("replay_buffer_of", _replay_buffer_of, replace=True)
+    OmegaConf.register_new_resolver("hub_callback", lambda model: model and HUB_CALLBACK, replace=True)
     OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base=None):
@@ -96,6 +102,11 @@ def _final_target(schedule: Any) -> Any:
     """The target of a run that names none: the last of its schedule (``madrl.target_schedule``), or uniform."""
     whole = isinstance(schedule, ListConfig) and len(schedule) and isinstance(schedule[-1], DictConfig)
     return schedule[-1].get("target", UNSCHEDULED) if whole else UNSCHEDULED  # Settings has an error for the others
+
+
+def _replay_buffer_of(mode: str) -> str:
+    """The replay buffer of a run in this mode of veRL's trainer; ``check_values`` has an error for other modes."""
+    return REPLAY_BUFFERS.get(mode, REPLAY_BUFFERS[SYNC])
 
 
 def _of_own_ray(address: str | None, value: Any) -> Any:
@@ -205,6 +216,7 @@ def check_values(config: DictConfig) -> None:
     _check_micro_batches(config)
     if settings.hints:
         _check_hints(config, settings)
+    _check_hub(config)
     for key in ("custom_reward_function", "reward_model", "sandbox_fusion"):
         if config.get(key) not in (None, verl_config()[key]):
             raise MadrlError(f"{key} is a legacy key that veRL's trainer ignores: use the reward.* keys")
@@ -292,6 +304,36 @@ def _check_hints(config: DictConfig, settings: Settings) -> None:
         raise MadrlError(
             f"actor_rollout_ref.rollout.max_model_len={rollout.max_model_len} with {hints}: a hinted prompt and its "
             f"response take up to {needed} tokens; set that"
+        )
+
+
+def _check_hub(config: DictConfig) -> None:
+    """That the checkpoints can be pushed to the hub, if they are to be; MadrlError otherwise."""
+    hub, trainer, actor = config.hub, config.trainer, config.actor_rollout_ref.actor
+    unknown = [key for key in hub if key not in ("model_id", "private")]
+    if unknown:
+        raise MadrlError(f"unknown key hub.{unknown[0]}: the keys are model_id and private")
+    if not isinstance(hub.private, bool):
+        raise MadrlError(f"hub.private={hub.private!r} is not true or false")
+    if hub.model_id is None:
+        return
+    wanted = f"hub.model_id={hub.model_id}"
+    check_hub_name(str(hub.model_id))
+    if trainer.save_freq < 1 or "hf_model" not in actor.checkpoint.save_contents:
+        raise MadrlError(
+            f"{wanted}: no checkpoint with a Hugging Face model is written; set trainer.save_freq above 0, with "
+            "hf_model in actor_rollout_ref.actor.checkpoint.save_contents"
+        )
+    if config.actor_rollout_ref.model.lora_rank:
+        raise MadrlError(
+            f"{wanted} with actor_rollout_ref.model.lora_rank={config.actor_rollout_ref.model.lora_rank}: veRL's "
+            f"checkpoint is not merged; push it after the run, with `madrl card RUN --push {hub.model_id}`"
+        )
+    callback = trainer.checkpoint_callback_class
+    if callback is None or not issubclass(get_class(callback), PushToHub):
+        raise MadrlError(
+            f"{wanted} with trainer.checkpoint_callback_class={callback}: veRL calls one class; derive yours from "
+            f"{HUB_CALLBACK}, or leave one of the two out"
         )
 
 

@@ -33,6 +33,7 @@ from madrl.settings import Settings
 from madrl.trainer.cluster import check_alone, forwarded, own_token
 from madrl.trainer.compose import compose, files_of
 from madrl.trainer.custom_reward import compute_score_of
+from madrl.trainer.hub_push import push_last
 from madrl.trainer.progress import progress_of
 from madrl.trainer.prompt_lengths import check_prompt_lengths
 from madrl.trainer.reward_manager import group_reward
@@ -47,6 +48,9 @@ RESUMABLE = (
     "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
     "madrl.max_idle_s",
     "trainer.v1.sampler.sampler_kwargs.madrl.max_idle_s",
+    "hub.model_id",
+    "hub.private",
+    "trainer.checkpoint_callback_class",
 )
 """Config keys that may change between the attempts of one run."""
 
@@ -95,6 +99,8 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
             group_reward(config, compute_score_of(config)).grader.check_ready()
             with _attempt(run, facts, overrides):
                 _validate(run, config)
+    if config.hub.model_id is not None:
+        print(push_last(config), flush=True)
 
 
 def _notices(run: RunFolder, began: int) -> Callable[[int], list[str]]:

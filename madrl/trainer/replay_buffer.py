@@ -5,7 +5,8 @@
 
 veRL drops DAPO's group filter (``algorithm.filter_groups``) and ``sync_refill_failed_groups`` when a sampler is set, so
 both are switched on here. What is measured is every group that came back, the dropped ones included: of the groups that
-a filter on equal rewards leaves, none has collapsed.
+a filter on equal rewards leaves, none has collapsed. MadReplayBufferAsync is the same for veRL's trainer
+``colocate_async``, which samples ahead.
 
 veRL puts nothing of ``reward_extra_info`` into the training metrics; what ``sample`` returns beside the batch is the
 one way in. The same records are written to ``RUN/scores/<step>.jsonl``, by the names of ``madrl.records``. The alarms
@@ -24,7 +25,7 @@ import numpy as np
 import transfer_queue as tq
 from omegaconf import OmegaConf
 from transfer_queue import KVBatchMeta
-from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
+from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer, ReplayBufferAsync
 
 from madrl import launch_check
 from madrl.alarms import RunHealth, single_category_rate_on
@@ -58,6 +59,7 @@ from madrl.trainer.cluster import check_own_queue
 from madrl.trainer.group_loop import GROUP_TIMING
 from madrl.trainer.row_targets import NO_LAUNCH_CHECK
 from madrl.trainer.step_watch import StepWatch
+from madrl.trainer.verl_settings import REPLAY_BUFFERS, SYNC
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +76,11 @@ class MadReplayBuffer(ReplayBuffer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         check_own_queue()
+        if isinstance(self, ReplayBufferAsync) != (kwargs["trainer_mode"] != SYNC):
+            raise MadrlError(
+                f"trainer.v1.sampler.custom_sampler.name={type(self).__name__} with trainer.v1.trainer_mode="
+                f"{kwargs['trainer_mode']}: derive it from {REPLAY_BUFFERS[kwargs['trainer_mode']]}"
+            )
         options: Any = OmegaConf.to_container(OmegaConf.create(kwargs["sampler_kwargs"]), resolve=True)
         groups_filter = options["filter_groups"]
         kwargs.setdefault("poll_interval", POLL_INTERVAL_S)
@@ -248,6 +255,11 @@ class MadReplayBuffer(ReplayBuffer):
                 record[ATTRIBUTES] = json.loads(record[ATTRIBUTES])
             records.append(record)
         return last_turns(records)
+
+
+class MadReplayBufferAsync(MadReplayBuffer, ReplayBufferAsync):
+    """MadReplayBuffer as veRL's asynchronous trainers need it: groups wait from step to step, stale ones are dropped or
+    waited for (``trainer.v1.sampler.max_off_policy_*``), and another group comes for each one that failed."""
 
 
 def check_outage(records: list[dict[str, Any]], expected: int, limit: float, where: str) -> None:

@@ -20,6 +20,20 @@ SGLang reads its own under deterministic inference only: engine_kwargs.sglang.en
 """
 
 
+SYNC = "sync"
+REPLAY_BUFFERS = {SYNC: "MadReplayBuffer", "colocate_async": "MadReplayBufferAsync"}
+"""veRL's trainer mode -> the replay buffer that a run has in it. These are the modes that a run can have.
+
+veRL takes any other name for an asynchronous one.
+"""
+
+NO_SEPARATE_ASYNC = (
+    "it samples on devices of its own (actor_rollout_ref.rollout.n_gpus_per_node above 0), to which it sends the weights "
+    "by a checkpoint_engine.backend other than 'naive'. No CPU has either, and it has not been run with madrl "
+    f"(docs/verl_settings.md, Trainer modes): use one of {list(REPLAY_BUFFERS)}"
+)
+
+
 class Rule(NamedTuple):
     """One config key and the values that it may have."""
 
@@ -35,11 +49,6 @@ _SCORES_GROUPS = "without madrl's plug-in responses are scored one by one; a cla
 
 RULES: tuple[Rule, ...] = (
     Rule("trainer.use_v1", (True,), "group rewards need veRL's v1 trainer; the old one ignores the plug-ins"),
-    Rule(
-        "trainer.v1.trainer_mode",
-        ("sync",),
-        "only 'sync' is supported; any other name silently selects veRL's asynchronous replay buffer",
-    ),
     Rule("actor_rollout_ref.hybrid_engine", (True,), "only veRL's separate_async trainer can run without"),
     Rule("reward.reward_manager.source", ("importlib",), _SCORES_GROUPS),
     # Rewards.
@@ -160,11 +169,29 @@ def refusals(config: DictConfig) -> Iterator[str]:
     for key in PLUGINS:
         if OmegaConf.select(config, key) is None:
             yield f"{key}=None: {_SCORES_GROUPS}"
+    yield from _mode_refusals(config)
     yield from _estimator_refusals(config)
     yield from _loss_refusals(config)
     yield from _correction_refusals(config)
     yield from _rollout_refusals(config)
     yield from _folder_refusals(config)
+
+
+def _mode_refusals(config: DictConfig) -> Iterator[str]:
+    v1, hints = config.trainer.v1, config.madrl.hints
+    mode = v1.trainer_mode
+    if mode == "separate_async":
+        yield f"trainer.v1.trainer_mode={mode!r}: {NO_SEPARATE_ASYNC}"
+    elif mode not in REPLAY_BUFFERS:
+        yield (
+            f"trainer.v1.trainer_mode={mode!r} is not one of {list(REPLAY_BUFFERS)}: veRL gives any other name its "
+            "asynchronous replay buffer"
+        )
+    elif mode != SYNC and hints:
+        yield (
+            f"madrl.hints={hints} with trainer.v1.trainer_mode={mode!r}: which category is asked for follows from the "
+            f"step before, which is not known yet when a prompt is sampled ahead; set madrl.hints=0, or {SYNC!r}"
+        )
 
 
 def _estimator_refusals(config: DictConfig) -> Iterator[str]:

@@ -47,6 +47,8 @@ class Browser:
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Runtime", "Log", "Page", "Network"):
             self._call(f"{domain}.enable")
+        # A capture has none, so that with them everything would stand elsewhere than it was measured.
+        self._call("Emulation.setScrollbarsHidden", hidden=True)
 
     def __enter__(self) -> "Browser":
         return self
@@ -95,11 +97,33 @@ class Browser:
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
+    def prefer(self, scheme: str) -> None:
+        """The reader's system prefers ``light`` or ``dark``."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self._call("Emulation.setEmulatedMedia", features=features)
+
+    def resize(self, width: int, height: int = 900) -> None:
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def print(self, path: Path) -> None:
+        """The page on paper, as a PDF of Letter's size."""
+        path.write_bytes(base64.b64decode(self._call("Page.printToPDF", preferCSSPageSize=True)["data"]))
+
     def screenshot(self, path: Path, width: int = 1280) -> None:
         """The whole page as a PNG."""
-        height = self.run("document.documentElement.scrollHeight")
-        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        shot = self._call("Page.captureScreenshot", captureBeyondViewport=True)
+        self.resize(width)
+        self.resize(width, self.run("document.documentElement.scrollHeight"))
+        self._capture(path)
+
+    def screenshot_of(self, selector: str, path: Path) -> None:
+        """One element as a PNG."""
+        box = self.run(f"document.querySelector({json.dumps(selector)}).getBoundingClientRect().toJSON()")
+        x, y = self.run("[scrollX, scrollY]")
+        clip = {"x": x + box["x"], "y": y + box["y"], "width": box["width"], "height": box["height"], "scale": 1}
+        self._capture(path, clip=clip)
+
+    def _capture(self, path: Path, **params: Any) -> None:
+        shot = self._call("Page.captureScreenshot", captureBeyondViewport=True, **params)
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def _call(self, method: str, **params: Any) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from browser import Browser, find_browser
 from made_runs import Made, as_verl_dumps, responses, small_report, write_jsonl, write_run
@@ -125,6 +126,89 @@ def test_the_page_of_one_run_draws_and_filters_its_samples(browser: Browser, run
     assert browser.problems == []
 
 
+PAPER = "getComputedStyle(document.body).backgroundColor"
+IN_PLOT = "getComputedStyle(document.querySelector('#plot-shares .main-svg')).backgroundColor"
+TEXT_IN_PLOT = "getComputedStyle(document.querySelector('#plot-shares .xtitle')).fill"
+WHITE, INK = "rgb(255, 255, 255)", "rgb(28, 33, 39)"
+
+
+@in_a_browser
+def test_a_page_and_its_plots_are_as_the_reader_s_system_until_the_button_is_pressed(
+    browser: Browser, run_page: Path
+) -> None:
+    browser.problems.clear()
+    browser.prefer("dark")
+    browser.open(run_page)
+    browser.wait("document.body.dataset.drawn > 0")
+    dark = browser.run(PAPER)
+    assert dark != WHITE
+    assert browser.run(IN_PLOT) == dark
+    assert browser.run(TEXT_IN_PLOT) == browser.run("getComputedStyle(document.body).color") != INK
+    assert "var(" not in browser.run("document.querySelector('#plot-jsd').innerHTML")
+    # The dashed line at the target is no category's, and of the colour of text.
+    assert browser.run("document.querySelector('#plot-shares .shapelayer path').style.stroke") == browser.run(
+        TEXT_IN_PLOT
+    )
+    browser.click("#theme")
+    assert [browser.run(one) for one in (PAPER, IN_PLOT, TEXT_IN_PLOT)] == [WHITE, WHITE, INK]
+    browser.click("#theme")
+    assert [browser.run(one) for one in (PAPER, IN_PLOT)] == [dark, dark]
+    browser.open(run_page)
+    browser.wait("document.body.dataset.drawn > 0")
+    browser.prefer("light")
+    browser.wait(f"{IN_PLOT} === '{WHITE}'")
+    assert browser.run(PAPER) == WHITE
+    assert browser.problems == []
+
+
+@in_a_browser
+def test_a_dark_page_is_printed_light_and_within_the_paper_and_what_was_hidden_stays_so(
+    browser: Browser, run_page: Path, tmp_path: Path
+) -> None:
+    browser.prefer("dark")
+    browser.open(run_page)
+    browser.wait("document.body.dataset.drawn > 0")
+    lines = "document.querySelectorAll('#plot-shares .scatterlayer .trace').length"
+    everything = browser.run(lines)
+    browser.click("#plot-shares .legend .traces:nth-child(1) .legendtoggle")
+    browser.wait(f"{lines} < {everything}")
+    fewer, dark = browser.run(lines), browser.run(PAPER)
+    width = "document.querySelector('#plot-shares .main-svg').getBoundingClientRect().width"
+    seen = ", ".join((PAPER, IN_PLOT, TEXT_IN_PLOT, width, lines))
+    browser.run(f"addEventListener('beforeprint', () => window.printed = [{seen}])")
+    browser.print(tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+    # A4 without its margins of 12 mm is 186 mm, 703 CSS pixels.
+    assert browser.run("window.printed") == [WHITE, WHITE, INK, 680, fewer]
+    assert [browser.run(one) for one in (PAPER, IN_PLOT, lines)] == [dark, dark, fewer]
+    assert browser.run(width) != 680
+    browser.prefer("light")
+
+
+@in_a_browser
+def test_a_table_that_goes_on_behind_the_edge_has_a_shadow_there(
+    browser: Browser, run_page: Path, tmp_path: Path
+) -> None:
+    from matplotlib.image import imread
+
+    browser.prefer("light")
+    browser.resize(390)
+    browser.open(run_page)
+    browser.wait("document.body.dataset.drawn > 0")
+    table = "document.querySelector('#table-evaluations .scroll')"
+    assert browser.run(f"{table}.scrollWidth > {table}.clientWidth && {table}.tabIndex === 0")
+
+    def edge() -> float:
+        """The brightness of the last pixels of most lines of the table: the median leaves text out."""
+        browser.screenshot_of("#table-evaluations .scroll", tmp_path / "table.png")
+        return float(np.median(imread(tmp_path / "table.png")[:, -2, :3]))
+
+    assert edge() < 0.95
+    browser.run(f"{table}.scrollLeft = {table}.scrollWidth")
+    assert edge() == 1.0
+    browser.resize(1280)
+
+
 @in_a_browser
 def test_a_hostile_response_is_shown_and_does_nothing(browser: Browser, run_page: Path) -> None:
     browser.problems.clear()
@@ -229,6 +313,14 @@ def test_the_page_of_a_run_shows_both_distances_each_with_its_n_and_floor(tmp_pa
             )
             assert re.search(tile, shown)
         assert "<small>n = 8</small>" in shown
+        befores = re.findall(
+            "JSD, nats</span>.*?<small>before: ([0-9.]+), validation step 0, n = ([0-9]+)</small>", shown
+        )
+        start = Run.load(root).evaluations()[0]
+        assert befores == [
+            (f"{start['jsd']:.4f}", "320"),
+            (f"{start['jsd_per_prompt']['mean']:.4f}", "8"),
+        ]
         (plots,) = re.findall(r'id="plots">(.*?)</script>', shown)
         (jsd,) = [plot for plot in json.loads(plots) if plot["name"] == "jsd"]
         assert jsd["choices"][0]["labels"] == [first]
@@ -273,3 +365,20 @@ def test_a_run_that_has_only_begun_has_a_page(tmp_path: Path) -> None:
     (root / "metrics" / "attempt-1.jsonl").write_text(json.dumps(record) + "\n")
     (written,) = report_run_page(str(root), tmp_path / "out")
     assert "Step 1 of 1" in written.read_text(encoding="utf-8")
+
+
+def test_before_is_the_first_evaluation_of_the_last_one_s_split_and_nothing_where_there_is_but_one(
+    tmp_path: Path,
+) -> None:
+    root = write_run(Made(), tmp_path)
+    first = responses((1, 0, 0, 0, 0), 1.0, 0.0, 25, 4, 0, "holdout")
+    write_jsonl(root / "holdout" / "10.jsonl", first)
+    (written,) = report_run_page(str(root), tmp_path / "out")
+    # All in one of five wanted categories: a JSD of (ln(5/3) + 0.2 ln(1/3) + 0.8 ln 2) / 2 = 0.4228.
+    assert "<small>before: 0.4228, holdout step 10, n = 100</small>" in written.read_text(encoding="utf-8")
+    only = write_run(Made(seed=1, holdout=False), tmp_path)
+    for file in (only / "validation").iterdir():
+        if file.name != "0.jsonl":
+            file.unlink()
+    (written,) = report_run_page(str(only), tmp_path / "only")
+    assert "before:" not in written.read_text(encoding="utf-8")

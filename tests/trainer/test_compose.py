@@ -25,6 +25,11 @@ REFUSED: list[tuple[list[str], str]] = [
     (["reward_model.reward_manager=dapo"], "legacy key"),
     (["actor_rollout_ref.rollout.full_determinism=true"], "every request the same seed"),
     (["trainer.v1.trainer_mode=my_sync"], "asynchronous replay buffer"),
+    (["trainer.v1.trainer_mode=separate_async"], "samples on devices of its own .*: use one of"),
+    (
+        ["trainer.v1.trainer_mode=colocate_async", "madrl.naming=option", "madrl.hints=2"],
+        "madrl.hints=2 with trainer.v1",
+    ),
     (["madrl.reward.alpha=1.5"], r"alpha=1.5 is not a number in \[0, 1\]"),
     (["madrl.reward.divergence=wasserstein"], "unknown divergence 'wasserstein'"),
     (["+madrl.reward.beta=1"], "unknown key madrl.reward.beta"),

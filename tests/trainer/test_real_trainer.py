@@ -283,6 +283,32 @@ def test_groups_of_equal_rewards_are_replaced_by_others_and_measured_all_the_sam
     assert max(rates) > 0.0
 
 
+def test_two_steps_sampled_ahead_train_whole_groups_and_resume_with_what_was_in_flight(trainings: Trainings) -> None:
+    ahead = (
+        "trainer.v1.trainer_mode=colocate_async",
+        "trainer.v1.colocate_async.num_warmup_batches=1",
+        "trainer.val_before_train=False",
+        "trainer.test_freq=-1",
+        f"trainer.save_freq={CHECKPOINT}",
+    )
+    run = trainings.run("ahead", f"trainer.total_training_steps={CHECKPOINT}", *ahead)
+    settings = run.settings()
+    for step in range(1, CHECKPOINT + 1):
+        groups, metrics = groups_at(run, step), run.history()[step]
+        dropped = {prompt for prompt, group in groups.items() if all(r["dropped"] for r in group)}
+        trained = {r["uid"].rsplit("_", 2)[0] for r in read_jsonl(run.rollouts / f"{step}.jsonl")}
+        assert trained == groups.keys() - dropped
+        assert len(trained) == PROMPTS
+        for prompt in trained:
+            group = groups[prompt]
+            assert len(group) == GROUP, "a group in which a session failed is replaced by another"
+            indices = category_indices([r["category"] for r in group], settings.categories)
+            expected = score_group(indices, [r["correct"] for r in group], settings.target, settings.reward)
+            assert [r["reward"] for r in group] == pytest.approx(expected.reward.tolist(), abs=1e-5)
+        assert metrics["mad/dropped_group_rate"] == pytest.approx(len(dropped) / len(groups))
+    print({k: v for k, v in run.history()[2].items() if "off" in k or "mad" in k})
+
+
 def test_the_sft_trainer_finetunes_the_miniature_and_leaves_a_model(trainings: Trainings, tmp_path: Path) -> None:
     import pandas as pd
     from transformers import AutoModelForCausalLM

@@ -29,12 +29,15 @@ from verl.trainer.ppo.metric_utils import process_validation_metrics
 from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
 from verl.trainer.ppo.reward import get_custom_reward_fn, load_reward_manager
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
-from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
-from verl.trainer.ppo.v1.trainer_base import PPOTrainer
+from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer, ReplayBufferAsync
+from verl.trainer.ppo.v1.trainer_base import PPOTrainer, get_trainer_cls
 from verl.utils.tensordict_utils import assign_non_tensor_data
 from verl.utils.tracking import FileLogger
 
+from madrl.trainer import replay_buffer
 from madrl.trainer.compose import compose, verl_config
+from madrl.trainer.replay_buffer import MadReplayBuffer
+from madrl.trainer.verl_settings import REPLAY_BUFFERS
 
 WORKER: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
 
@@ -178,6 +181,36 @@ def test_every_key_of_our_config_is_known_to_verl(profile: str) -> None:
     config = compose(["task=synthetic_closed", f"profile={profile}", "trainer.experiment_name=x", "paths.model=x"])
     assert config.reward.reward_manager.name == "MadRewardManager"
     assert config.trainer.v1.trainer_mode == "sync"
+
+
+def test_a_run_in_each_mode_has_the_replay_buffer_that_verl_has_in_it() -> None:
+    run = ["task=synthetic_closed", "profile=tiny", "trainer.experiment_name=x", "paths.model=x"]
+    for mode, base in (("sync", ReplayBuffer), ("colocate_async", ReplayBufferAsync)):
+        sampler = compose([*run, f"trainer.v1.trainer_mode={mode}"]).trainer.v1.sampler.custom_sampler
+        ours = getattr(replay_buffer, sampler.name)
+        assert issubclass(ours, MadReplayBuffer)
+        assert issubclass(ours, base)
+        assert issubclass(ours, ReplayBufferAsync) == (mode != "sync")
+        assert get_trainer_cls(mode).__name__.lower() == f"ppotrainer{mode}".replace("_", "")
+    for lacking in ("separate_async", "my_sync"):
+        assert lacking not in REPLAY_BUFFERS
+
+
+def test_what_keeps_separate_async_from_a_cpu_is_still_there() -> None:
+    """docs/verl_settings.md tells what it would need."""
+    config = verl_config().copy()
+    OmegaConf.set_struct(config, False)
+    trainer = get_trainer_cls("separate_async")
+    config.data.train_batch_size = 4
+    config.actor_rollout_ref.actor.ppo_mini_batch_size = 1  # parameter_sync_step is 4
+    rollout = config.actor_rollout_ref.rollout
+    rollout.nnodes, rollout.n_gpus_per_node = 1, 0
+    with pytest.raises(AssertionError, match="n_gpus_per_node must be > 0"):
+        trainer(config)
+    rollout.n_gpus_per_node = 1
+    assert rollout.checkpoint_engine.backend == "naive"
+    with pytest.raises(AssertionError, match="nccl/nixl/mooncake"):
+        trainer(config)
 
 
 def test_the_sampling_defaults_that_we_override_are_still_there() -> None:

@@ -22,7 +22,10 @@ CONFIG = """
 seed: {seed}
 paths: {{run: {root}, data: data}}
 data: {{train_batch_size: 4}}
-actor_rollout_ref: {{rollout: {{n: {group_size}}}, actor: {{entropy_coeff: {entropy}}}}}
+actor_rollout_ref:
+  model: {{path: Qwen/Qwen3-4B-Instruct-2507, lora_rank: 0}}
+  rollout: {{n: {group_size}}}
+  actor: {{entropy_coeff: {entropy}}}
 trainer: {{total_training_steps: {steps}, experiment_name: {name}}}
 madrl:
   task: {dataset}
