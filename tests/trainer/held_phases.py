@@ -1,7 +1,7 @@
 """A real run that stands still in the middle of a phase, for whoever wants to kill one of its processes there.
 
     actor_rollout_ref.rollout.agent.agent_loop_manager_class=held_phases.HeldManager
-    actor_rollout_ref.model.external_lib=held_phases     (for update and checkpoint)
+    actor_rollout_ref.model.external_lib=held_engine     (for update and checkpoint)
     madrl.classifier=held_phases:classify                (for judging)
 
 While the file HOLD_FOLDER/<phase> is there, every process of the run that comes to that phase waits. The first that
@@ -16,7 +16,6 @@ from typing import Any
 
 import ray
 from plugins_under_test import classify_by_checksum
-from verl.workers.engine.fsdp.transformer_impl import FSDPEngine
 
 from madrl.rollout import Classification, Rollout
 from madrl.trainer.group_loop import GroupAgentLoopManager, GroupAgentLoopWorker
@@ -76,23 +75,3 @@ class HeldManager(GroupAgentLoopManager):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.agent_loop_workers_class = ray.remote(HeldWorker)
-
-
-def _hold_engine() -> None:
-    """The update between the gradient and the optimizer's step, the checkpoint between its files and veRL's note that
-    it is complete."""
-    step, save = FSDPEngine.optimizer_step, FSDPEngine.save_checkpoint
-
-    def held_step(self: Any) -> Any:
-        hold("update")
-        return step(self)
-
-    def held_save(self: Any, *args: Any, **kwargs: Any) -> None:
-        save(self, *args, **kwargs)
-        hold("checkpoint")
-
-    FSDPEngine.optimizer_step, FSDPEngine.save_checkpoint = held_step, held_save
-
-
-if "HOLD_FOLDER" in os.environ:
-    _hold_engine()
