@@ -106,10 +106,12 @@ def rows() -> list[Row]:
 class Running:
     """One attempt of a run: its launcher, and the processes that came from it."""
 
-    def __init__(self, trainings: Trainings, name: str, steps: int, hold: Path) -> None:
+    def __init__(
+        self, trainings: Trainings, name: str, steps: int, hold: Path, changes: Sequence[str] = CHANGES
+    ) -> None:
         self.run = RunFolder(trainings.folder / name)
         self.said = trainings.folder / f"{name}.stderr"
-        command = trainings.command(name, *CHANGES, f"trainer.total_training_steps={steps}")
+        command = trainings.command(name, *changes, f"trainer.total_training_steps={steps}")
         environment = trainings.environment(name) | {"HOLD_FOLDER": str(hold)}
         with self.said.open("w") as file:
             self.launcher = subprocess.Popen(
