@@ -24,17 +24,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
 
 TESTS = Path(__file__).parent
 sys.path[:0] = [str(TESTS.parent), str(TESTS / "trainer")]
 
-from test_real_trainer import Trainings, is_locked  # noqa: E402
-
-from madrl.files import read_jsonl, replacing  # noqa: E402
+from madrl.errors import MadrlError  # noqa: E402
+from madrl.files import locked, read_jsonl, replacing  # noqa: E402
 from madrl.run_folder import RunFolder  # noqa: E402
+
+if TYPE_CHECKING:
+    from test_real_trainer import Trainings
 
 ROWS = TESTS.parent / "docs" / "fault_drill" / "rows.jsonl"
 PAGE = TESTS.parent / "docs" / "fault_drill.md"
@@ -62,8 +64,8 @@ LIMIT_S = 1500.0
 MAX_IDLE_S = 300
 LEFT_AFTER_S = 60.0
 """How long after the end of a run its processes may take to end."""
-STEPS_A_ROW = 4
-"""How many steps a row takes, about."""
+STEPS_A_ROW, MOST_AHEAD = 4, 40
+"""How many steps a row takes, about; and how many the undisturbed run trains at most before they are needed."""
 COMPARED = ("mad/jsd", "mad/reward/mean", "actor/grad_norm")
 
 CHANGES = (
@@ -107,7 +109,7 @@ class Running:
     """One attempt of a run: its launcher, and the processes that came from it."""
 
     def __init__(
-        self, trainings: Trainings, name: str, steps: int, hold: Path, changes: Sequence[str] = CHANGES
+        self, trainings: "Trainings", name: str, steps: int, hold: Path, changes: Sequence[str] = CHANGES
     ) -> None:
         self.run = RunFolder(trainings.folder / name)
         self.said = trainings.folder / f"{name}.stderr"
@@ -168,6 +170,14 @@ def living(processes: Mapping[psutil.Process, str]) -> dict[psutil.Process, str]
     return found
 
 
+def wait_for_lock(run: RunFolder) -> None:
+    """A process that is just ending has no command line any more, and may still hold the lock."""
+    while True:
+        with suppress(MadrlError), locked(run.lock, ""):
+            return
+        time.sleep(0.1)
+
+
 def name_of(line: str) -> str:
     """What the table calls a process with this command line."""
     return next((name for name, part in PROCESSES.items() if part in line), line.split(" ")[0].rpartition("/")[2][:40])
@@ -176,8 +186,11 @@ def name_of(line: str) -> str:
 class Drill:
     """The disturbed run, whatever attempt it is in, and the undisturbed one that it is compared with."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ahead: int) -> None:
+        from test_real_trainer import Trainings
+
         self.trainings = Trainings(folder)
+        self.ahead = ahead
         self.hold = folder / "hold"
         shutil.rmtree(self.hold, ignore_errors=True)
         self.hold.mkdir()
@@ -188,7 +201,7 @@ class Drill:
         run = RunFolder(self.trainings.folder / "undisturbed")
         if max(run.history(), default=0) < upto:
             self.close()
-            reference = Running(self.trainings, "undisturbed", upto, self.hold)
+            reference = Running(self.trainings, "undisturbed", upto + self.ahead, self.hold)
             if not reference.wait_for(lambda: False) and reference.launcher.returncode:
                 raise RuntimeError(f"the undisturbed run failed: {reference.last_words()}")
         return run.history()
@@ -277,8 +290,7 @@ class Drill:
         for process in left:
             with suppress(psutil.Error):
                 process.kill()
-        while is_locked(run):
-            time.sleep(0.1)
+        wait_for_lock(run)
         return {"left": sorted({name_of(line) for line in left.values()}), "left_seconds": round(seconds, 1)}
 
     def _kept(self, first: int, last: int) -> dict[str, Any]:
@@ -349,9 +361,9 @@ def work_folder(named: str | None) -> Iterator[Path]:
 
 def drill(wanted: Sequence[Row], folder: Path) -> None:
     """Try the rows, one after another, and write each down."""
-    found = Drill(folder)
+    found = Drill(folder, min(STEPS_A_ROW * len(wanted), MOST_AHEAD))
     try:
-        found.expected(max(RunFolder(folder / "drilled").history(), default=0) + 4 + STEPS_A_ROW * len(wanted))
+        found.expected(max(RunFolder(folder / "drilled").history(), default=0) + STEPS_A_ROW)
         for row in wanted:
             print(f"{row} ...", flush=True)
             record = found.go(row)

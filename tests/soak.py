@@ -29,7 +29,6 @@ TESTS = Path(__file__).parent
 sys.path[:0] = [str(TESTS.parent), str(TESTS / "trainer")]
 
 from fault_drill import Running, living, name_of, work_folder  # noqa: E402
-from test_real_trainer import Trainings  # noqa: E402
 
 from madrl.files import read_jsonl, replacing  # noqa: E402
 from madrl.report.drawing import draw  # noqa: E402
@@ -95,6 +94,8 @@ def measured(processes: Mapping[psutil.Process, str]) -> dict[str, list[dict[str
 
 def soak(steps: int, folder: Path) -> None:
     """Train and sample."""
+    from test_real_trainer import Trainings
+
     trainings = Trainings(folder)
     old = {name: frozenset(place.iterdir()) for name, place in PLACES.items()}
     records = read_jsonl(SAMPLES) if SAMPLES.exists() else []

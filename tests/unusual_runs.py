@@ -1,5 +1,5 @@
-"""Real runs of two steps on two CPU cores with what few runs have: two ranks on one node, groups of one and of
-thirty-two, and prompts of which no session comes back.
+"""Real runs of two steps on two CPU cores with what few runs have: two ranks on one node, groups of thirty-two,
+and prompts of which no session comes back.
 
     python tests/unusual_runs.py [NAME ...]
 
@@ -54,15 +54,6 @@ def two_ranks(trainings: Trainings) -> str:
     )
 
 
-def alone(trainings: Trainings) -> str:
-    """One response a prompt."""
-    run = trainings.run("alone", *COMMON, "actor_rollout_ref.rollout.n=1", "data.train_batch_size=8")
-    assert {len(group) for step in (1, 2) for group in groups_at(run, step).values()} == {1}
-    rewards = {group[0]["reward"] for step in (1, 2) for group in groups_at(run, step).values()}
-    assert rewards == {0.0}, rewards
-    return f"groups of one: each has the reward 0, and gradient norms are {norms(run)}"
-
-
 def lost(trainings: Trainings) -> str:
     """No session of every third prompt comes back."""
     manager = "actor_rollout_ref.rollout.agent.agent_loop_manager_class=plugins_under_test.LosingManager"
@@ -83,7 +74,7 @@ def norms(run: RunFolder) -> str:
     return " and ".join(f"{norm:.3g}" for norm in found)
 
 
-RUNS: dict[str, Callable[[Trainings], str]] = {"two_ranks": two_ranks, "alone": alone, "lost": lost}
+RUNS: dict[str, Callable[[Trainings], str]] = {"two_ranks": two_ranks, "lost": lost}
 
 
 def main() -> None:

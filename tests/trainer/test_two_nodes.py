@@ -55,7 +55,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
         patch.setenv("HOLD_FOLDER", str(trainings.folder))
         wish("generation").write_text(str(HELD))
         with two_nodes(1, 1) as cluster:
-            patch.setenv("RAY_ADDRESS", cluster.address)
             changes = (*COMMON, *TWO, f"++ray_kwargs.ray_init.address={cluster.address}")
             two = RunFolder(trainings.folder / "two")
             kill_in_generation(trainings.start("two", *changes), two)
