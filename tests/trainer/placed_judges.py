@@ -22,7 +22,9 @@ CLUSTER = """
 import sys
 from ray.cluster_utils import Cluster
 node = {"num_cpus": 16, "object_store_memory": 80_000_000}
-cluster = Cluster(initialize_head=True, head_node_args={**node, "num_gpus": 1, "include_dashboard": False})
+gpus, others = map(int, sys.argv[1:])
+cluster = Cluster(initialize_head=True, head_node_args={**node, "num_gpus": gpus, "include_dashboard": False})
+node["num_gpus"] = others
 second = cluster.add_node(**node)
 print(cluster.address, flush=True)
 for line in sys.stdin:
@@ -54,11 +56,11 @@ class Cluster:
 
 
 @contextmanager
-def two_nodes() -> Iterator[Cluster]:
-    """A cluster that ends with the block."""
+def two_nodes(gpus: int = 1, others: int = 0) -> Iterator[Cluster]:
+    """A cluster that ends with the block, with so many GPUs in its head and in its other node."""
     variables = {name: value for name, value in COMMON_ENVIRONMENT.items() if name.startswith("RAY_")}
     with subprocess.Popen(
-        [sys.executable, "-c", CLUSTER],
+        [sys.executable, "-c", CLUSTER, str(gpus), str(others)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=os.environ | variables | {"RAY_AUTH_MODE": "disabled"},

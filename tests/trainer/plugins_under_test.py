@@ -1,5 +1,5 @@
-"""A user's own classifiers, naming and reward function, a group loop with a session that raises, and a replay buffer
-that writes down what was trained on, for real runs."""
+"""A user's own classifiers, naming and reward function, group loops with sessions that raise, and a replay buffer that
+writes down what was trained on, for real runs."""
 
 import asyncio
 import json
@@ -96,3 +96,20 @@ class FlakyManager(GroupAgentLoopManager):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.agent_loop_workers_class = ray.remote(FlakyWorker)
+
+
+class LosingWorker(GroupAgentLoopWorker):
+    """Loses every session of every third prompt after it has been generated."""
+
+    async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
+        if kwargs["index"] % 3 == 0:
+            raise RuntimeError("this prompt was told to fail")
+        await super()._agent_loop_postprocess(output, validate, **kwargs)
+
+
+class LosingManager(GroupAgentLoopManager):
+    """GroupAgentLoopManager with LosingWorker actors."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.agent_loop_workers_class = ray.remote(LosingWorker)

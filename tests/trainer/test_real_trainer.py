@@ -49,7 +49,8 @@ class Trainings:
         tokenizer = build_tokenizer(prompts, 800)
         save(tokenizer, build_model(tokenizer, hidden_size=32, layers=1, seed=0), self.model)
 
-    def start(self, name: str, *changes: str, **variables: str) -> subprocess.Popen[str]:
+    def command(self, name: str, *changes: str) -> list[str]:
+        """What a user would call."""
         overrides = {
             "task": "synthetic_closed",
             "profile": "tiny",
@@ -79,15 +80,21 @@ class Trainings:
             "trainer.save_freq": CHECKPOINT,
             "trainer.test_freq": STEPS,
         }
-        command = [sys.executable, "-m", "madrl.cli", "train", *(f"{key}={value}" for key, value in overrides.items())]
-        command += changes
-        pids = self.folder / f"{name}.pids"
-        environment = os.environ | {"PYTHONPATH": PLUGINS, "CLASSIFIER_PIDS": str(pids)} | variables
-        return subprocess.Popen(command, cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True)
+        words = (f"{key}={value}" for key, value in overrides.items())
+        return [sys.executable, "-m", "madrl.cli", "train", *words, *changes]
 
-    def run(self, name: str, *changes: str) -> RunFolder:
+    def environment(self, name: str) -> dict[str, str]:
+        return os.environ | {"PYTHONPATH": PLUGINS, "CLASSIFIER_PIDS": str(self.folder / f"{name}.pids")}
+
+    def start(self, name: str, *changes: str, **variables: str) -> subprocess.Popen[str]:
+        environment = self.environment(name) | variables
+        return subprocess.Popen(
+            self.command(name, *changes), cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True
+        )
+
+    def run(self, name: str, *changes: str, **variables: str) -> RunFolder:
         """Train to the end."""
-        process = self.start(name, *changes)
+        process = self.start(name, *changes, **variables)
         _, errors = process.communicate(timeout=START_TIMEOUT_S)
         assert process.returncode == 0, errors
         return RunFolder(self.folder / name)
