@@ -71,8 +71,8 @@ PROGRAMS = ("madrl", "madrl-sandbox", "python", "bash")
 """Ours, or what runs a file of ours."""
 
 OTHERS = (
-    "cat", "chmod", "curl", "git", "mkdocs", "mktemp", "openssl", "pip", "podman", "pre-commit", "printf", "python3.11", "rm",
-    "vllm",
+    "cat", "chmod", "curl", "git", "mkdocs", "mktemp", "openssl", "pip", "podman", "pre-commit", "printf", "python3.11",
+    "rm", "vllm",
 )  # fmt: skip
 """Programs of others that the documents call."""
 
