@@ -67,12 +67,12 @@ def _slug(heading: str) -> str:
 # What a shell would call. A page's commands are run by bash itself, so that loops, quotes and pipes are read as by a
 # user's shell; but no program is found, and every call is only written down.
 
-PROGRAMS = ("madrl", "madrl-sandbox", "python", "bash", "mkdocs")
+PROGRAMS = ("madrl", "madrl-sandbox", "python", "bash")
 """Ours, or what runs a file of ours."""
 
 OTHERS = (
-    "cat", "chmod", "curl", "git", "mktemp", "openssl", "pip", "podman", "pre-commit", "printf", "python3.11", "rm",
-    "vllm",
+    "cat", "chmod", "curl", "git", "mkdocs", "mktemp", "openssl", "pip", "podman", "pre-commit", "printf", "python3.11",
+    "rm", "vllm",
 )  # fmt: skip
 """Programs of others that the documents call."""
 
