@@ -14,7 +14,7 @@ case ${1:-} in
     ;;
   test)
     python -m pip check | grep '^verl ' >"$report" || true
-    python -m pytest -q tests/trainer/test_verl_seam.py --deselect \
+    python -m pytest -q --disable-warnings tests/trainer/test_verl_seam.py --deselect \
       tests/trainer/test_verl_seam.py::test_the_installed_verl_is_the_pinned_one | tee -a "$report"
     ;;
   announce)

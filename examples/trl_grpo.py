@@ -1,7 +1,7 @@
 """MaD-RL's reward inside TRL's GRPOTrainer: greetings, a third in each language, of a model that TRL trains.
 
     pip install . trl==1.16.0 torch && python examples/own_task/prepare.py
-    python examples/trl_grpo.py MODEL [STEPS]                   (MODEL: a name or a folder)
+    python examples/trl_grpo.py MODEL [STEPS]          (MODEL: a name, or a folder, as outputs/models/greeting/model)
 
 TRL gives a reward function flat lists: prompts, completions and the data's other columns, here veRL's, in which the
 responses to one prompt follow each other. The lists are those of one process. They hold whole groups if it generates a
@@ -33,14 +33,14 @@ async def target_mix(prompts, completions, reward_model, extra_info, log_metric,
     truths = [column["ground_truth"] for column in reward_model]
     rollouts = list(map(madrl.Rollout, texts, truths, extra_info))
     scores = await asyncio.gather(*(group_reward(rollouts[group]) for group in groups))
-    for language, shares in zip(LANGUAGES, zip(*(score.frequency for score in scores), strict=True), strict=True):
-        log_metric(language, sum(shares) / len(shares))
+    for i, language in enumerate(LANGUAGES):
+        log_metric(language, sum(score.frequency[i] for score in scores) / len(scores))
     graded = [pair for score in scores for pair in zip(score.reward.tolist(), score.grades, strict=True)]
     return [reward if grade.classified and grade.correctness is not None else None for reward, grade in graded]
 
 
 if __name__ == "__main__":
-    config = GRPOConfig(
+    config = GRPOConfig(  # the learning rate is one for a miniature; TRL's own is 1e-6
         output_dir="outputs/trl", max_steps=int(sys.argv[2]) if len(sys.argv) > 2 else 40, learning_rate=1e-3,
         num_generations=GROUP, per_device_train_batch_size=8 * GROUP, max_completion_length=16, logging_steps=1,
         save_strategy="no", report_to="none", bf16=torch.cuda.is_available(), seed=42,

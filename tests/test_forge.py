@@ -33,11 +33,14 @@ def test_a_workflow_runs_scripts_of_ours_on_the_python_that_is_locked_within_a_t
     for job in content["jobs"].values():
         assert job["runs-on"] == "ubuntu-latest"
         assert 0 < job["timeout-minutes"] <= 360
-        uses = [step["uses"] for step in job["steps"] if "uses" in step]
-        assert all(re.fullmatch(r"actions/(checkout|setup-python)@v\d+", action) for action in uses), uses
-        [python] = [step["with"] for step in job["steps"] if "setup-python" in step.get("uses", "")]
-        assert python["python-version"] == "3.11"
-        assert all((REPOSITORY / file).exists() for file in python["cache-dependency-path"].split())
+        actions = {step["uses"]: step.get("with", {}) for step in job["steps"] if "uses" in step}
+        assert all(re.fullmatch(r"actions/(cache|checkout|setup-python)@v\d+", action) for action in actions), actions
+        [python] = [values["python-version"] for values in actions.values() if "python-version" in values] or [
+            job["container"]["image"].removeprefix("python:").partition("-")[0]
+        ]
+        assert python == "3.11"
+        for file in re.findall(r"\S+\.(?:toml|txt)", str(actions).replace("'", " ").replace("\\n", " ")):
+            assert (REPOSITORY / file).exists(), file
         scripts = [script for step in job["steps"] for script in SCRIPT.findall(step.get("run", ""))]
         assert scripts
         for script in scripts:
