@@ -51,7 +51,9 @@ RUN_BY = {
     "python -m madrl.grading.bench": "tests/grading/test_bench.py",
     "python -m madrl.grading.stalls": "tests/grading/test_stalls.py",
     "python -m sandbox": "tests/sandbox/test_command_line.py",
+    "python examples/group_reward.py": "tests/test_examples.py",
     "python examples/own_task/prepare.py": "tests/test_own_task.py",
+    "python examples/prime_rl_score_group.py": "tests/test_examples.py",
     "python tests/redteam/table.py": "docs/red_team.md",
 }
 """What the documents call -> where it is run for real, or, for what tests the tree itself, what comes of it. Recipes

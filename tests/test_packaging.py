@@ -52,6 +52,16 @@ def test_the_locked_cpu_stack_satisfies_every_requirement_of_the_project() -> No
         assert requirement.specifier.contains(version, prereleases=True), f"{requirement} but {version} is locked"
 
 
+def test_the_required_verl_is_the_pinned_one() -> None:
+    """REQUIRED_VERL.txt, in the form of verl-recipe's, whose installer reads these fields."""
+    lines = (REPOSITORY / "REQUIRED_VERL.txt").read_text().splitlines()
+    fields = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+    [pinned] = {str(r.specifier) for r in declared("cpu") if r.name == "verl"}
+    assert fields["MODE"] == "pinned_tag"
+    assert fields["TAG"] == f"v{pinned.removeprefix('==')}"
+    assert fields["PIP_INSTALL"] == f"pip install verl{pinned}"
+
+
 def test_the_packages_that_break_transformers_on_a_cpu_are_not_in_the_stack() -> None:
     assert not {"torchvision", "torchaudio", "torchcodec"} & locked().keys()
 
