@@ -12,6 +12,7 @@ NAMES = (
     "Olga", "Paul",
 )  # fmt: skip
 ANSWERS = ("{word}, {name}!", "{word} {name}.", "{name}: {word}!")
+MIX = ("english", "english", "english", "english", "spanish", "french")  # what the miniature says before training
 WORDINGS = {
     "train": ("Greet {name}.", "Say hello to {name}.", "Welcome {name}.", "How do you greet {name}?"),
     "selection": ("Please greet {name}.",),
@@ -33,13 +34,13 @@ for split, wordings in WORDINGS.items():
 examples = [
     {
         "prompt": polite + wording.format(name=name),
-        "response": answer.format(word=word, name=name),
+        "response": answer.format(word=GREETINGS[language], name=name),
         "category": language,
     }
     for wording in WORDINGS["train"]
     for polite in ("", "Please: ")
     for name in NAMES
-    for language, word in GREETINGS.items()
+    for language in MIX
     for answer in ANSWERS
 ]
 lines = "".join(json.dumps(example) + "\n" for example in examples)
