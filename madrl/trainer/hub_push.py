@@ -22,7 +22,7 @@ LAST_PUSH_S = 3600.0
 """How long what follows a run waits for its last checkpoint: minutes for tens of gigabytes, and not for ever."""
 
 
-class PushToHub(CheckpointCallback):  # type: ignore[misc]
+class PushToHub(CheckpointCallback):
     """Pushes each checkpoint but the last. One that is written during the push before it is passed over."""
 
     def __init__(self, config: DictConfig) -> None:
