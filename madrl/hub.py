@@ -4,7 +4,6 @@ from pathlib import Path
 
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import Run
-from madrl.extras import require
 from madrl.model_card import model_card
 
 CARD = "README.md"
@@ -31,7 +30,6 @@ def push(run: Run, model: Path, name: str, private: bool, step: int, evaluated_t
 
     Raises MadrlError when the folder holds no model, and when the hub cannot be reached or refuses.
     """
-    require("models")
     import httpx
     from huggingface_hub import CommitOperationAdd, HfApi
 
