@@ -35,6 +35,7 @@ class PushToHub(CheckpointCallback):
     ) -> None:
         """Begin to push the checkpoint of ``global_step``."""
         if global_step < self.config.trainer.total_training_steps and not self._push.is_alive():
+            print(f"pushing step {global_step} to {self.config.hub.model_id}", flush=True)
             # The dump of this step's validation is about to be written.
             self._push = in_background(lambda: self._say(push_step(self.config, global_step, global_step - 1)))
 
