@@ -13,7 +13,7 @@ CARD = "README.md"
 def check_hub_name(name: str) -> None:
     """Raises MadrlError for a name that no model on the hub can have. Asks nobody."""
     from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils._validators import validate_repo_id
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
         validate_repo_id(name)
