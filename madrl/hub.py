@@ -4,7 +4,6 @@ from pathlib import Path
 
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import Run
-from madrl.extras import require
 from madrl.model_card import model_card
 
 CARD = "README.md"
@@ -14,7 +13,7 @@ CARD = "README.md"
 def check_hub_name(name: str) -> None:
     """Raises MadrlError for a name that no model on the hub can have. Asks nobody."""
     from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
         validate_repo_id(name)
@@ -31,7 +30,6 @@ def push(run: Run, model: Path, name: str, private: bool, step: int, evaluated_t
 
     Raises MadrlError when the folder holds no model, and when the hub cannot be reached or refuses.
     """
-    require("models")
     import httpx
     from huggingface_hub import CommitOperationAdd, HfApi
 

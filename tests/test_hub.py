@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from hub_server import Hub, hub_server
-from huggingface_hub import ModelCard, constants
+from huggingface_hub import ModelCard, ModelCardData, constants
 from made_runs import Made, write_run
 
 from madrl.cli import main
@@ -38,9 +38,16 @@ def checkpointed(parent: Path, **more: object) -> Run:
     return run
 
 
+def header_of(card: str) -> ModelCardData:
+    """As huggingface_hub reads it."""
+    data = ModelCard(card).data
+    assert isinstance(data, ModelCardData)
+    return data
+
+
 def test_the_card_s_header_is_one_that_the_hub_understands(tmp_path: Path) -> None:
     run = checkpointed(tmp_path)
-    data = ModelCard(model_card(run, "mine", STEPS, STEPS)).data
+    data = header_of(model_card(run, "mine", STEPS, STEPS))
     assert (data.library_name, data.pipeline_tag) == ("transformers", "text-generation")
     assert data.base_model == "Qwen/Qwen3-4B-Instruct-2507"
     last = run.evaluations()[-1]
@@ -91,7 +98,7 @@ def test_the_card_has_the_command_and_the_versions_and_no_folder_of_the_machine(
     ) in card
     assert "Versions: madrl 1.2, verl 0.9.1." in card
     assert "/home/me" not in card
-    assert ModelCard(card).data.base_model is None
+    assert header_of(card).base_model is None
 
 
 def test_the_card_of_a_run_that_goes_on_has_the_evaluations_until_then(tmp_path: Path) -> None:
@@ -103,7 +110,7 @@ def test_the_card_of_a_run_that_goes_on_has_the_evaluations_until_then(tmp_path:
         file.unlink()
     card = model_card(run, "mine", 20, 19)
     assert "Nothing has been evaluated yet. The target: en 0.2, zh 0.2" in card
-    assert ModelCard(card).data.eval_results is None
+    assert header_of(card).eval_results is None
 
 
 def test_a_checkpoint_is_on_the_hub_in_one_commit_with_its_card(

@@ -22,7 +22,7 @@ LAST_PUSH_S = 3600.0
 """How long what follows a run waits for its last checkpoint: minutes for tens of gigabytes, and not for ever."""
 
 
-class PushToHub(CheckpointCallback):  # type: ignore[misc]
+class PushToHub(CheckpointCallback):
     """Pushes each checkpoint but the last. One that is written during the push before it is passed over."""
 
     def __init__(self, config: DictConfig) -> None:
@@ -35,6 +35,7 @@ class PushToHub(CheckpointCallback):  # type: ignore[misc]
     ) -> None:
         """Begin to push the checkpoint of ``global_step``."""
         if global_step < self.config.trainer.total_training_steps and not self._push.is_alive():
+            print(f"pushing step {global_step} to {self.config.hub.model_id}", flush=True)
             # The dump of this step's validation is about to be written.
             self._push = in_background(lambda: self._say(push_step(self.config, global_step, global_step - 1)))
 

@@ -28,7 +28,7 @@ veRL takes any other name for an asynchronous one.
 """
 
 NO_SEPARATE_ASYNC = (
-    "it samples on devices of its own (actor_rollout_ref.rollout.n_gpus_per_node above 0), to which it sends the weights "
+    "it samples on devices of its own (actor_rollout_ref.rollout.n_gpus_per_node above 0), and sends them the weights "
     "by a checkpoint_engine.backend other than 'naive'. No CPU has either, and it has not been run with madrl "
     f"(docs/verl_settings.md, Trainer modes): use one of {list(REPLAY_BUFFERS)}"
 )

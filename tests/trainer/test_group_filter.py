@@ -1,5 +1,6 @@
 """What veRL's replay buffer drops and has generated anew, on the real queue, with the groups scripted: DAPO's filter,
-groups that failed as a whole, and what stops a run that would generate or wait for ever."""
+groups that failed as a whole, and what stops a run that would generate or wait for ever; and the same when groups are
+sampled ahead."""
 
 import json
 import os
@@ -31,6 +32,7 @@ pytestmark = pytest.mark.verl
 
 PROMPTS, GROUP = 2, 8
 FILTER = "algorithm.filter_groups.enable=True"
+AHEAD = "trainer.v1.trainer_mode=colocate_async"
 
 
 class Group(NamedTuple):
@@ -66,6 +68,8 @@ class Script:
     def __init__(self, groups: Sequence[Group]) -> None:
         self.groups = list(groups)
         self.asked: list[int] = []
+        self.step = 1
+        """At which the prompts are asked for."""
 
     def generate(self, prompts: int) -> None:
         self.asked.append(prompts)
@@ -89,7 +93,7 @@ class Script:
             tq.kv_batch_put(keys=keys, partition_id="train", fields=list_of_dict_to_tensordict(rows), tags=tags)
         status = "finished" if group.categories else "failure"
         tq.kv_batch_put(
-            keys=[uid], partition_id="train", tags=[{"is_prompt": True, "status": status, "global_steps": 1}]
+            keys=[uid], partition_id="train", tags=[{"is_prompt": True, "status": status, "global_steps": self.step}]
         )
 
 
@@ -101,7 +105,8 @@ def buffer_of(folder: Path, script: Script, *overrides: str) -> MadReplayBuffer:
     options = ["task=synthetic_closed", "madrl.target=peak", "trainer.experiment_name=x", f"paths.run={folder}"]
     options += [f"data.train_batch_size={PROMPTS}", f"actor_rollout_ref.rollout.n={GROUP}", "profile=tiny"]
     config = compose([*options, f"paths.data={folder}", f"paths.model={folder}", *overrides])
-    trainer = SimpleNamespace(config=config, trainer_mode="sync", _add_prompts_to_generate=script.generate)
+    mode = config.trainer.v1.trainer_mode
+    trainer = SimpleNamespace(config=config, trainer_mode=mode, _add_prompts_to_generate=script.generate)
     buffer: MadReplayBuffer = PPOTrainer._build_replay_buffer(trainer)
     script.generate(PROMPTS)
     return buffer
@@ -137,6 +142,47 @@ def test_groups_of_equal_rewards_are_replaced_and_measured_all_the_same(tmp_path
     assert metrics["mad/share/rank_3"] == 20 / 32
     assert metrics["mad/failed_session_rate"] == 0.0
     assert metrics["training/filter_groups/evicted_samples"] == 2
+
+
+def test_a_group_that_was_sampled_ahead_waits_for_the_next_step(tmp_path: Path) -> None:
+    script = Script([MIXED, MIXED, EQUAL, MIXED])
+    buffer = buffer_of(tmp_path, script, AHEAD)
+    script.step = 2
+    script.generate(2)
+    records, metrics = sampled(buffer)
+    assert [r["category"] for r in records] == [*MIXED.categories] * 2, "the oldest come first"
+    assert metrics["mad/dropped_group_rate"] == 0.0
+    records, _ = sampled(buffer, step=3)
+    assert sorted(r["category"] for r in records) == sorted([*EQUAL.categories, *MIXED.categories])
+    assert script.asked == [PROMPTS, 2], "no other is asked for"
+
+
+def test_ahead_one_group_is_asked_for_in_place_of_each_that_failed_or_is_too_old(tmp_path: Path) -> None:
+    script = Script([LOST, MIXED, MIXED])
+    records, metrics = sampled(buffer_of(tmp_path, script, AHEAD, "madrl.max_ungraded_rate=0.5"))
+    assert script.asked == [PROMPTS, 1]
+    assert len(records) == 2 * GROUP
+    assert metrics["mad/failed_session_rate"] == pytest.approx(1 / 3)
+    assert metrics["training/rollout_failure/evicted_samples"] == 1
+    script = Script([EQUAL, EQUAL, MIXED, MIXED])
+    buffer = buffer_of(tmp_path, script, AHEAD, "trainer.v1.sampler.max_off_policy_threshold=2")
+    script.step = 3
+    records, metrics = sampled(buffer, step=3)  # the first two are of step 1: they would span three versions
+    assert sorted((r["category"], r["dropped"]) for r in records) == sorted(
+        [(c, True) for c in EQUAL.categories] * 2 + [(c, False) for c in MIXED.categories] * 2
+    )
+    assert metrics["mad/dropped_group_rate"] == 0.5
+    assert metrics["training/off_policy/evicted_samples"] == 2
+
+
+def test_a_replay_buffer_that_is_not_of_the_mode_is_refused(tmp_path: Path) -> None:
+    name = "trainer.v1.sampler.custom_sampler.name"
+    for overrides, said in (
+        ([AHEAD, f"{name}=MadReplayBuffer"], "derive it from MadReplayBufferAsync"),
+        ([f"{name}=MadReplayBufferAsync"], "derive it from MadReplayBuffer$"),
+    ):
+        with pytest.raises(MadrlError, match=said):
+            buffer_of(tmp_path, Script([]), *overrides)
 
 
 def test_only_groups_that_differ_are_trained_on(tmp_path: Path) -> None:

@@ -85,7 +85,8 @@ def test_an_outage_is_said_once_ends_nothing_and_the_next_checkpoint_is_a_new_at
         save(callback, step)
         finish(callback)
     assert hub.attempts == 3
-    (line,) = capsys.readouterr().out.splitlines()
+    first, line, *more = capsys.readouterr().out.splitlines()
+    assert [first, *more] == [f"pushing step {step} to us/mine" for step in (10, 20, 20)]
     assert line.startswith("step 10 is not on the hub: could not push to us/mine: HfHubHTTPError Server error '500")
     assert line.endswith("The run goes on, and its next checkpoint is tried again")
     failed = push_last(config)
@@ -94,7 +95,7 @@ def test_an_outage_is_said_once_ends_nothing_and_the_next_checkpoint_is_a_new_at
     hub.broken = False
     save(callback, 20)
     finish(callback)
-    assert capsys.readouterr().out == "the checkpoints are on the hub again\n"
+    assert capsys.readouterr().out.splitlines()[1:] == ["the checkpoints are on the hub again"]
     assert [message.split()[1] for _, message, _ in hub.commits] == ["20"]
 
 

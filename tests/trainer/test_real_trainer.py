@@ -1,7 +1,8 @@
 """The unmodified veRL trainer with vLLM, FSDP2 and Ray on this machine's CPU, with our plug-ins in it.
 
 One run of four steps, with two reward workers, two agent workers and a session that raises; the same run killed with
-SIGKILL after its checkpoint at step 2, and started again; and two steps under DAPO's group filter.
+SIGKILL after its checkpoint at step 2, and started again; two steps under DAPO's group filter; and two of veRL's
+colocate_async trainer, whose checkpoints are pushed to a hub.
 """
 
 import contextlib
@@ -12,11 +13,13 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from hub_server import Hub, hub_server
 
 from madrl.errors import MadrlError
 from madrl.files import locked, read_jsonl
@@ -290,30 +293,56 @@ def test_groups_of_equal_rewards_are_replaced_by_others_and_measured_all_the_sam
     assert max(rates) > 0.0
 
 
-def test_two_steps_sampled_ahead_train_whole_groups_and_resume_with_what_was_in_flight(trainings: Trainings) -> None:
-    ahead = (
-        "trainer.v1.trainer_mode=colocate_async",
-        "trainer.v1.colocate_async.num_warmup_batches=1",
-        "trainer.val_before_train=False",
-        "trainer.test_freq=-1",
-        f"trainer.save_freq={CHECKPOINT}",
-    )
-    run = trainings.run("ahead", f"trainer.total_training_steps={CHECKPOINT}", *ahead)
+@pytest.fixture(scope="module")
+def ahead(trainings: Trainings) -> Iterator[tuple[RunFolder, Hub]]:
+    """Two steps of veRL's colocate_async trainer, and a hub with their checkpoints."""
+    with hub_server() as hub:
+        changes = [
+            "trainer.v1.trainer_mode=colocate_async",
+            "trainer.total_training_steps=2",
+            "trainer.val_before_train=False",
+            "trainer.test_freq=-1",
+            "trainer.save_freq=1",
+            "hub.model_id=us/ahead",
+        ]
+        yield trainings.run("ahead", *changes, HF_ENDPOINT=hub.endpoint, HF_TOKEN="hf_of_mine"), hub
+
+
+def test_groups_that_are_sampled_ahead_are_trained_whole_and_one_that_failed_is_replaced(
+    ahead: tuple[RunFolder, Hub],
+) -> None:
+    run, _ = ahead
     settings = run.settings()
-    for step in range(1, CHECKPOINT + 1):
+    for step in (1, 2):
         groups, metrics = groups_at(run, step), run.history()[step]
         dropped = {prompt for prompt, group in groups.items() if all(r["dropped"] for r in group)}
         trained = {r["uid"].rsplit("_", 2)[0] for r in read_jsonl(run.rollouts / f"{step}.jsonl")}
         assert trained == groups.keys() - dropped
         assert len(trained) == PROMPTS
-        for prompt in trained:
-            group = groups[prompt]
-            assert len(group) == GROUP, "a group in which a session failed is replaced by another"
+        for group in (groups[prompt] for prompt in trained):
+            assert len(group) == GROUP
             indices = category_indices([r["category"] for r in group], settings.categories)
             expected = score_group(indices, [r["correct"] for r in group], settings.target, settings.reward)
             assert [r["reward"] for r in group] == pytest.approx(expected.reward.tolist(), abs=1e-5)
+        assert {len(groups[prompt]) for prompt in dropped} <= {GROUP - 1}
         assert metrics["mad/dropped_group_rate"] == pytest.approx(len(dropped) / len(groups))
-    print({k: v for k, v in run.history()[2].items() if "off" in k or "mad" in k})
+    assert any(run.history()[step]["mad/dropped_group_rate"] > 0.0 for step in (1, 2))
+    # In model versions: under sync it is 0.
+    assert run.history()[2]["training/off_policy/trajectory_staleness_worst/max"] >= 1
+
+
+def test_a_run_that_sampled_ahead_pushed_its_checkpoints_to_the_hub(ahead: tuple[RunFolder, Hub]) -> None:
+    run, hub = ahead
+    assert "pushing step 1 to us/ahead" in run.log.read_text()
+    # The first one's thread is lost where the second step ends before it.
+    assert {message for _, message, _ in hub.commits[:-1]} <= {"Step 1 of ahead"}
+    name, message, files = hub.commits[-1]
+    assert (name, message) == ("us/ahead", "Step 2 of ahead")
+    model = {path.name: path.read_bytes() for path in run.model(2).iterdir() if path.is_file()}
+    assert "model.safetensors" in model
+    card = files.pop("README.md").decode()
+    assert files == model
+    assert "This is step 2 of 2." in card
 
 
 def test_the_sft_trainer_finetunes_the_miniature_and_leaves_a_model(trainings: Trainings, tmp_path: Path) -> None:
