@@ -60,7 +60,7 @@ COMMON_ENVIRONMENT = {
 }
 
 OWN_RAY_LOCK = Path(f"/tmp/madrl-own-ray-{os.getuid()}.lock")
-"""A lock that a training with a Ray of its own holds, and whatever else takes all GPUs of this machine. It lies beside
+"""A lock that every training on this machine holds, and whatever else takes all of its GPUs. It lies beside
 veRL's sockets, which are in /tmp whatever TMPDIR says."""
 
 POLL_S = 0.5

