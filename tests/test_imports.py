@@ -16,7 +16,7 @@ ROOT = PACKAGE.parent
 
 LAYERS = (
     ("errors", "__init__"),
-    ("extras", "files", "tasks", "targets", "divergence", "rollout", "progress", "source", "install"),
+    ("extras", "files", "tasks", "targets", "divergence", "rollout", "progress", "source", "install", "failures"),
     ("prompt_targets", "target_schedule"),
     ("frequency", "calibration", "process", "schema", "task_config", "small_model"),
     ("reward", "records", "recipe"),

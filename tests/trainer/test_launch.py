@@ -15,9 +15,10 @@ from omegaconf import OmegaConf
 
 from madrl import process, progress
 from madrl.errors import MadrlError
+from madrl.failures import last_error
 from madrl.files import locked
 from madrl.grading.programs.program import URLS_VARIABLE
-from madrl.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
+from madrl.process import CPU_ENVIRONMENT, hydra_value, run_logged
 from madrl.run_folder import RunFolder
 from madrl.schema import make_row, write_parquet
 from madrl.trainer import launch
