@@ -25,6 +25,8 @@ class Cause(NamedTuple):
     """What has happened, and what to do, for the one who started the run."""
 
 
+LINE_CHARACTERS = 300
+
 RESUMES = "the same command goes on from the last checkpoint"
 
 CAUSES = (
@@ -34,9 +36,10 @@ CAUSES = (
         f"(`dmesg` has a line of that), or its own error stands above that line; {RESUMES}",
     ),
     Cause(
-        re.compile(r"ActorDiedError|ActorUnavailableError|WorkerCrashedError|worker died or was killed"),
-        "one of the run's processes died: it was killed, which the kernel and Ray do when the host has no memory left "
-        f"(`dmesg`, or a line of Ray's about memory), or its own error stands above that line; {RESUMES}",
+        # At the beginning of a line it is what ended the run: others wrote about the deaths that it survived.
+        re.compile(r"^ray\.exceptions\.(?:ActorDied|NodeDied|WorkerCrashed|OutOfMemory)Error\b"),
+        "a process of the run died (class_name says which): it was killed, which the kernel and Ray do when the host "
+        f"has no memory left (`dmesg` has a line of that), or its own error stands further above; {RESUMES}",
     ),
 )
 """The causes that are looked for. The first whose line is there counts: each can bring about the later ones."""
@@ -49,7 +52,7 @@ class Failure(NamedTuple):
     index: int
     """The place of its first line among the lines."""
     line: str
-    """That line, without Ray's colours and actor name."""
+    """That line, without Ray's colours and actor name; of a long one the beginning."""
 
 
 def failure_of(lines: Sequence[str]) -> Failure | None:
@@ -57,7 +60,7 @@ def failure_of(lines: Sequence[str]) -> Failure | None:
     for cause in CAUSES:
         for index, line in enumerate(lines):
             if cause.told_by.search(line):
-                return Failure(cause.meaning, index, plain(line))
+                return Failure(cause.meaning, index, plain(line)[:LINE_CHARACTERS])
     return None
 
 

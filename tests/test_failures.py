@@ -11,7 +11,7 @@ from madrl.failures import failure_of, last_error
 from madrl.process import OWN_ERROR, run_logged
 
 LOGS = Path(__file__).parent / "golden" / "failures"
-ENGINE_KILLED = LOGS / "engine_killed.log"
+ENGINE_KILLED, TRAINER_KILLED = LOGS / "engine_killed.log", LOGS / "trainer_killed.log"
 ENGINE_LINE = "WARNING 11-24 21:38:48 [core_client.py:725] [shutdown] MPClient: engine core exited unexpectedly"
 
 
@@ -27,6 +27,20 @@ def test_an_engine_that_was_killed_is_the_cause_and_not_what_verl_makes_of_it() 
     assert failure.meaning.startswith("the rollout engine's process died: it was killed")
     assert failure.line.startswith(ENGINE_LINE)
     assert failure.line in lines[failure.index]
+
+
+def test_a_training_worker_that_was_killed_is_the_cause_with_the_line_that_says_which() -> None:
+    lines = lines_of(TRAINER_KILLED)
+    failure = failure_of(lines)
+    assert failure is not None
+    assert failure.meaning.startswith("a process of the run died (class_name says which): it was killed")
+    assert failure.line == "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task."
+    assert "WorkerDict" in lines[failure.index + 1]
+
+
+def test_a_death_that_the_run_has_survived_is_no_cause() -> None:
+    survived = "\x1b[36m(TaskRunnerV1 pid=205)\x1b[0m ray.exceptions.ActorDiedError: The actor died unexpectedly"
+    assert failure_of([survived, "ValueError: no room"]) is None
 
 
 def test_a_log_that_tells_no_cause_has_none() -> None:
