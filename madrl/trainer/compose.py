@@ -36,6 +36,7 @@ from madrl.prompts import load_naming, names_by_row
 from madrl.settings import Settings
 from madrl.task_config import replacing_mappings, with_task
 from madrl.trainer.custom_reward import compute_score_of
+from madrl.trainer.flash_attention import with_flash_attn
 from madrl.trainer.hinted_loop import PLAIN_LOOP
 from madrl.trainer.ranks import check_split
 from madrl.trainer.verl_settings import refusals
@@ -62,15 +63,7 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     Raises MadrlError for a bad override, a value that is not set, a key veRL does not know, and a value that our
     settings or veRL's own validation reject.
     """
-    OmegaConf.register_new_resolver("sum", lambda *terms: sum(terms), replace=True)
-    OmegaConf.register_new_resolver("half", lambda whole: max(1, whole // 2), replace=True)
-    OmegaConf.register_new_resolver("share_of", lambda whole, ranks: max(1, whole // ranks), replace=True)
-    OmegaConf.register_new_resolver("own_ray", _of_own_ray, replace=True)
-    OmegaConf.register_new_resolver("ray_address", lambda: os.environ.get("RAY_ADDRESS") or "local", replace=True)
-    OmegaConf.register_new_resolver("hint_tokens", hint_tokens, replace=True)
-    OmegaConf.register_new_resolver("calibrates", _calibrates, replace=True)
-    OmegaConf.register_new_resolver("final_target", _final_target, replace=True)
-    OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
+    register_resolvers()
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base=None):
             config = hydra_compose("train", overrides=replacing_mappings(with_task(overrides)))
@@ -88,6 +81,20 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     check_keys(config, verl_config("ppo_trainer", f"model_engine={config.model_engine}"))
     check_values(config)
     return config
+
+
+def register_resolvers() -> None:
+    """The functions that our config files call, for OmegaConf."""
+    OmegaConf.register_new_resolver("sum", lambda *terms: sum(terms), replace=True)
+    OmegaConf.register_new_resolver("half", lambda whole: max(1, whole // 2), replace=True)
+    OmegaConf.register_new_resolver("share_of", lambda whole, ranks: max(1, whole // ranks), replace=True)
+    OmegaConf.register_new_resolver("own_ray", _of_own_ray, replace=True)
+    OmegaConf.register_new_resolver("ray_address", lambda: os.environ.get("RAY_ADDRESS") or "local", replace=True)
+    OmegaConf.register_new_resolver("hint_tokens", hint_tokens, replace=True)
+    OmegaConf.register_new_resolver("calibrates", _calibrates, replace=True)
+    OmegaConf.register_new_resolver("final_target", _final_target, replace=True)
+    OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
+    OmegaConf.register_new_resolver("flash_attn", with_flash_attn, replace=True)
 
 
 def _calibrates(adv_estimator: str, divides_by_deviation: bool, form: str, attributes: Any) -> bool:

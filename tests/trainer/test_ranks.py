@@ -85,7 +85,9 @@ def test_what_an_error_names_composes() -> None:
     ],
 )
 def test_ranks_that_share_a_model_or_a_sequence_take_one_share_together(overrides: list[str], ranks: int) -> None:
-    assert data_parallel_ranks(compose(GPU + overrides)) == ranks
+    # Sequences can be split over ranks only when they are packed.
+    config = compose([*GPU, "actor_rollout_ref.model.use_remove_padding=true", *overrides])
+    assert data_parallel_ranks(config) == ranks
 
 
 @pytest.mark.parametrize(
