@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 LIMIT_S = 600
 
 SRUN = """
-echo "$*" >>"$SRUN_CALLS"
+echo $(printf '%q ' "$@") >>"$SRUN_CALLS"
 while [[ $1 == -* ]]; do
   if [ "$1" = -w ]; then shift; fi
   shift
