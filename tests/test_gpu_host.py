@@ -82,7 +82,7 @@ def test_a_sound_gpu_host_passes_every_check(host: Host) -> None:
 @pytest.mark.slow
 def test_a_broken_gpu_host_is_told_everything_that_is_wrong_with_it_at_once(host: Host) -> None:
     host.program("nvidia-smi", "NVIDIA-SMI has failed because it could not communicate with the NVIDIA driver.", 9)
-    done = host.doctor("++ray_kwargs.ray_init.num_cpus=16", *GPU)
+    done = host.doctor("++ray_kwargs.ray_init.num_cpus=16", *GPU, PATH=str(host.programs))
     assert done.returncode == 2
     said = done.stdout
     assert "BAD driver          nvidia-smi says: NVIDIA-SMI has failed because it could not communicate" in said
@@ -99,7 +99,7 @@ def test_a_broken_gpu_host_is_told_everything_that_is_wrong_with_it_at_once(host
 @pytest.mark.slow
 def test_a_flash_attn_with_which_verl_cannot_be_imported_is_named(host: Host) -> None:
     host.flash_attn("2.8.3", "raise ImportError('flash_attn_2_cuda.so: undefined symbol: _ZN3c104')")
-    done = host.doctor(PROFILE="gpu")
+    done = host.doctor(PROFILE="gpu", PATH=str(host.programs))
     assert done.returncode == 2
     assert "BAD driver          no nvidia-smi on PATH" in done.stdout
     assert "BAD flash-attn      2.8.3 cannot be imported: flash_attn_2_cuda.so: undefined symbol" in done.stdout
