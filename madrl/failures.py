@@ -49,7 +49,7 @@ class Failure(NamedTuple):
     """A cause that was found."""
 
     meaning: str
-    index: int
+    place: int
     """The place of its first line among the lines."""
     line: str
     """That line, without Ray's colours and actor name; of a long one the beginning."""

@@ -147,13 +147,13 @@ def _failed(log: Path, offset: int, exit_code: int) -> MadrlError:
         text = file.read().decode(errors="replace")
     lines = text.split("\n")  # as an editor counts them
     error, failure = last_error(text.splitlines()), failure_of(lines)
-    where = "" if failure is None else f"line {before + failure.index + 1} of {log}: {failure.line}"
+    where = "" if failure is None else f"line {before + failure.place + 1} of {log}: {failure.line}"
     if error is not None and error.startswith(OWN_ERROR):  # it says what to do
         own = next(index for index, line in enumerate(lines) if OWN_ERROR in line)
-        led_there = f" (before that: {where})" if failure is not None and failure.index < own else ""
+        led_there = f" (before that: {where})" if failure is not None and failure.place < own else ""
         return MadrlError(error.removeprefix(OWN_ERROR) + led_there)
     if failure is not None:
-        print("\n".join(lines[max(0, failure.index - LOG_LINES_BEFORE) :][:LOG_TAIL_LINES]), file=sys.stderr)
+        print("\n".join(lines[max(0, failure.place - LOG_LINES_BEFORE) :][:LOG_TAIL_LINES]), file=sys.stderr)
         return MadrlError(f"{failure.meaning} ({where})")
     print("\n".join(lines[-LOG_TAIL_LINES:]), file=sys.stderr)
     reason = f" ({error})" if error else ""

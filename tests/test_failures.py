@@ -26,7 +26,7 @@ def test_an_engine_that_was_killed_is_the_cause_and_not_what_verl_makes_of_it() 
     assert failure is not None
     assert failure.meaning.startswith("the rollout engine's process died: it was killed")
     assert failure.line.startswith(ENGINE_LINE)
-    assert failure.line in lines[failure.index]
+    assert failure.line in lines[failure.place]
 
 
 def test_a_training_worker_that_was_killed_is_the_cause_with_the_line_that_says_which() -> None:
@@ -35,7 +35,7 @@ def test_a_training_worker_that_was_killed_is_the_cause_with_the_line_that_says_
     assert failure is not None
     assert failure.meaning.startswith("a process of the run died (class_name says which): it was killed")
     assert failure.line == "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task."
-    assert "WorkerDict" in lines[failure.index + 1]
+    assert "WorkerDict" in lines[failure.place + 1]
 
 
 def test_a_death_that_the_run_has_survived_is_no_cause() -> None:

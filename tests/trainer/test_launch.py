@@ -123,6 +123,7 @@ def test_the_workers_of_a_cluster_that_runs_already_get_what_a_cpu_needs_and_on_
 ) -> None:
     """They do not inherit our environment: what they get stands in the command."""
     commands: list[str] = []
+    monkeypatch.setattr(process, "OWN_RAY_LOCK", tmp_path / "turn")
     monkeypatch.setattr(launch, "check_alone", lambda address: None)
     monkeypatch.setattr(launch, "run_logged", lambda command, *rest, **options: commands.extend(command))
     config = compose(overrides(tmp_path, "++ray_kwargs.ray_init.address=10.0.0.1:6379"))
