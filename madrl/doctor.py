@@ -8,14 +8,15 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.tasks import PROFILES
+from madrl.gpu_host import Check, accelerator, driver, flash_attention, gpus_seen, is_meant_for_gpus, room_for, toolkit
+from madrl.tasks import CPU_PROFILES, PROFILES
 
 MIN_DISK_GIB = 5.0
 
@@ -26,31 +27,30 @@ EXAMPLE = ("trainer.experiment_name=doctor", "paths.model=doctor", "paths.data=d
 """What a config needs, and what nothing here depends on."""
 
 
-class Check(NamedTuple):
-    """One line of the report."""
-
-    name: str
-    ok: bool | None
-    """Whether the check passed; None for what is not needed here and only said for information."""
-    detail: str
-    remedy: str = ""
-
-
 def report(as_json: bool, overrides: Sequence[str] = (), responses: str | None = None) -> None:
     """Run all checks, in the order in which trouble with one explains trouble with the next, and print what they found.
 
     It is one JSON object, or lines with the remedies. With the ``overrides`` of a run, what the launch check says of
     its target is among them, and of the model that it starts from when a file of its graded ``responses`` is given.
+    A host whose runs are on GPUs is checked for what those need: with overrides for such a run, or PROFILE=gpu, or
+    wherever there is nvidia-smi, unless PROFILE says otherwise.
     Raises MadrlError when a check failed.
     """
     checks: list[Check] = []
     with _only_our_stdout():
-        for check in (_python, _packages, _accelerator, _config, _plugins, _sandbox, _disk):
+        on_gpus = _on_gpus(overrides)
+        named: dict[str, Callable[[], list[Check]]] = {"python": _python, "packages": _packages}
+        named |= {"driver": driver, "nvcc": toolkit} if on_gpus else {}
+        named |= {"gpu": partial(accelerator, on_gpus)}
+        named |= {"flash-attn": flash_attention, "room": partial(_room, overrides)} if on_gpus else {}
+        named |= {"config": _config, "plugins": _plugins, "sandbox": _sandbox, "disk": _disk}
+        for name, check in named.items():
             try:
                 checks += check()
             except Exception as error:  # a finding of its own
-                name, detail = check.__name__.strip("_"), f"{type(error).__name__}: {error}"
-                checks.append(Check(name, False, detail, "madrl install cpu (or gpu), then run this again"))
+                detail = f"{type(error).__name__}: {error}"
+                remedy = "mend what this names" if isinstance(error, MadrlError) else "madrl install cpu (or gpu)"
+                checks.append(Check(name, False, detail, f"{remedy}, then run this again"))
         if overrides:
             try:
                 checks += _launch(overrides, responses)
@@ -103,16 +103,23 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _accelerator() -> list[Check]:
-    import torch
+def _on_gpus(overrides: Sequence[str]) -> bool:
+    """Whether runs on this host are meant to be on GPUs."""
+    profiles = [word.partition("=")[2] for word in overrides if word.startswith("profile=")]
+    profile = profiles[-1] if profiles else os.environ.get("PROFILE")
+    if profile:
+        return profile not in CPU_PROFILES
+    return bool(overrides) or is_meant_for_gpus()  # the config's own profile is gpu
 
-    if not torch.cuda.is_available():
-        if shutil.which("nvidia-smi"):
-            remedy = "for PROFILE=gpu: madrl install gpu in an environment of its own, and check nvidia-smi"
-            return [Check("gpu", None, "nvidia-smi is here, but this environment's torch sees no GPU", remedy)]
-        return [Check("gpu", None, "none: PROFILE=tiny and PROFILE=small run here, PROFILE=gpu does not")]
-    names = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    return [Check("gpu", True, f"{len(names)} x {names[0]}")]
+
+def _room(overrides: Sequence[str]) -> list[Check]:
+    """Whether the host has room for the run; without ``overrides`` for one on all of its GPUs."""
+    from madrl.trainer.compose import compose
+
+    config = compose([*EXAMPLE, *(overrides or ("task=synthetic_closed", "profile=gpu"))])
+    if not overrides and (seen := gpus_seen()):
+        config.trainer.n_gpus_per_node = seen
+    return room_for(config)
 
 
 def _config() -> list[Check]:

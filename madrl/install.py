@@ -25,12 +25,22 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 STAMP = Path(sys.prefix, ".madrl-stack")
 """It says which stack is installed: its name, and the hash of what was asked for."""
 
+FLASH_ATTN = "flash_attn.bert_padding"
+"""The module of flash-attn that veRL imports."""
+
+WITHOUT_FLASH_ATTN = (
+    "flash-attn is not here: runs pad their sequences (use_remove_padding=false, attn_implementation=sdpa), which "
+    "gives the same loss and costs time and memory for the padding; FLASH_ATTN_WHEEL=FILE madrl install gpu installs it"
+)
+"""What a run without flash-attn costs, in one line."""
+
 LOG_LINES = 20
 """The lines of the log that are shown when a step fails."""
 
 
 def install(stack: str) -> None:
-    """Install ``stack``, a key of STACKS; a line says what is done.
+    """Install ``stack``, a key of STACKS; a line says what is done. With ``gpu`` comes flash-attn, from the wheel that
+    FLASH_ATTN_WHEEL names or from the index in FLASH_ATTN_INDEX; without both, a line says what runs do without it.
 
     What pip says goes to ``install.log`` in the environment, whose end is shown when a step fails. Raises MadrlError
     for such a failure, and in an environment without pip.
@@ -39,13 +49,15 @@ def install(stack: str) -> None:
     wanted = _fingerprint(stack)
     if STAMP.exists() and STAMP.read_text(encoding="utf-8") == wanted:
         print(f"the {stack} stack is installed in {environment}")
-        return
-    if find_spec("pip") is None:
-        raise MadrlError(f"{environment} has no pip: call `{sys.executable} -m ensurepip`, then this again")
-    print(f"installing the {stack} stack into {environment} (log: {environment}/install.log)", flush=True)
-    STAMP.unlink(missing_ok=True)
-    STACKS[stack](environment)
-    STAMP.write_text(wanted, encoding="utf-8")
+    else:
+        if find_spec("pip") is None:
+            raise MadrlError(f"{environment} has no pip: call `{sys.executable} -m ensurepip`, then this again")
+        print(f"installing the {stack} stack into {environment} (log: {environment}/install.log)", flush=True)
+        STAMP.unlink(missing_ok=True)
+        STACKS[stack](environment)
+        STAMP.write_text(wanted, encoding="utf-8")
+    if stack == "gpu":
+        _flash_attn(environment)
 
 
 def install_compilers(languages: Sequence[str]) -> None:
@@ -69,12 +81,37 @@ def _install_cpu(environment: Path) -> None:
 
 
 def _install_gpu(environment: Path) -> None:
-    # flash-attn is built against the torch that is there, so torch comes first and the build is not isolated.
-    verl = next(name for name in requires("madrl") or [] if name.startswith("verl=="))
-    with_torch = verl.partition(";")[0].replace("verl", "verl[vllm]")
-    _checked_pip(environment, with_torch, "packaging", "ninja", "wheel", "setuptools")
     # This madrl is installed, so that pip takes only the requirements of its extra from an index.
-    _checked_pip(environment, "--no-build-isolation", f"madrl[gpu]=={__version__}")
+    _checked_pip(environment, f"madrl[gpu]=={__version__}")
+
+
+def _flash_attn(environment: Path) -> None:
+    """Install flash-attn from a wheel, if one is named and none is here. Raises MadrlError when that fails, and when
+    the wheel is for another torch, CUDA or Python: then it is removed again."""
+    wheel, index = os.environ.get("FLASH_ATTN_WHEEL"), os.environ.get("FLASH_ATTN_INDEX")
+    if _import_trouble(FLASH_ATTN) is None:
+        return
+    if not wheel and not index:
+        print(WITHOUT_FLASH_ATTN)
+        return
+    if wheel:
+        _checked_pip(environment, "--no-deps", "--force-reinstall", wheel)
+    else:
+        pinned = next(name for name in requires("verl") or [] if name.startswith("flash-attn==")).partition(";")[0]
+        _checked_pip(environment, "--no-deps", "--only-binary=:all:", "--index-url", str(index), pinned.strip())
+    if trouble := _import_trouble(FLASH_ATTN):
+        subprocess.run([sys.executable, "-m", "pip", "uninstall", "-q", "-y", "flash-attn"], check=False)
+        raise MadrlError(
+            f"flash-attn of {wheel or index} cannot be imported here ({trouble}): it was built for another torch, CUDA "
+            "or Python; name another wheel, or none"
+        )
+    print(f"flash-attn is installed, from {wheel or index}")
+
+
+def _import_trouble(module: str) -> str | None:
+    """The last line that Python says when it cannot import ``module`` in this environment; None when it can."""
+    done = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
 
 
 def _pip(environment: Path, *arguments: str) -> bool:

@@ -7,7 +7,6 @@ Nothing here imports veRL, Ray or vLLM, so that everything which starts them can
 import contextlib
 import ctypes
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from typing import Any
 import psutil
 
 from madrl.errors import MadrlError
+from madrl.failures import failure_of, last_error
 from madrl.files import waited_for
 
 CPU_ENVIRONMENT = {
@@ -60,11 +60,12 @@ COMMON_ENVIRONMENT = {
 }
 
 OWN_RAY_LOCK = Path(f"/tmp/madrl-own-ray-{os.getuid()}.lock")
-"""A lock that a training with a Ray of its own holds, and whatever else takes all GPUs of this machine. It lies beside
+"""A lock that every training on this machine holds, and whatever else takes all of its GPUs. It lies beside
 veRL's sockets, which are in /tmp whatever TMPDIR says."""
 
 POLL_S = 0.5
-LOG_TAIL_LINES = 25
+LOG_TAIL_LINES, LOG_LINES_BEFORE = 25, 5
+"""The lines of a log that are shown of a failure, and how many of them lie before the one that tells its cause."""
 
 PATIENCE_S = 30.0
 """How long a child that was told to stop may take to end before it is killed."""
@@ -74,10 +75,8 @@ VERL_PATIENCE_S = 20.0
 
 _PR_SET_PDEATHSIG = 1
 
-EXCEPTION = re.compile(r"\b\w*(?:Error|Exception)\b")
 OWN_ERROR = f"{MadrlError.__module__}.{MadrlError.__qualname__}: "
 """The beginning of a traceback's last line when one of our plug-ins in the trainer raised it for the user."""
-RAY_PREFIX = re.compile(r"^(?:\x1b\[\d*m)*\([\w:.]+ pid=\d+[^)]*\)(?:\x1b\[\d*m)*")
 
 
 @contextlib.contextmanager
@@ -114,7 +113,8 @@ def run_logged(
     it.
 
     Raises MadrlError when the child exits with anything but 0. It is the MadrlError that ended the child, if there was
-    one. Otherwise it names the last error in the log, whose end is printed on stderr first. Raises SystemExit when this
+    one. Otherwise it says what the log tells of the cause and at which line, or else the last error in it; that part of
+    the log is printed on stderr first. Raises SystemExit when this
     process was told to stop by SIGTERM.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -136,21 +136,28 @@ def run_logged(
     if told:
         raise SystemExit(128 + told[0].value)
     if child.returncode != 0:
-        with log.open("rb") as file:
-            file.seek(offset)
-            lines = file.read().decode(errors="replace").splitlines()
-        error = last_error(lines)
-        if error is not None and error.startswith(OWN_ERROR):  # it says what to do, and where is of no interest
-            raise MadrlError(error.removeprefix(OWN_ERROR))
-        print("\n".join(lines[-LOG_TAIL_LINES:]), file=sys.stderr)
-        reason = f" ({error})" if error else ""
-        raise MadrlError(f"veRL failed with exit code {child.returncode}{reason}: the end of {log} is above")
+        raise _failed(log, offset, child.returncode)
 
 
-def last_error(lines: Sequence[str]) -> str | None:
-    """The last line that names an exception, without Ray's colours and actor name; None when no line does."""
-    found = next((line for line in reversed(lines) if EXCEPTION.search(line)), None)
-    return None if found is None else RAY_PREFIX.sub("", found).strip()
+def _failed(log: Path, offset: int, exit_code: int) -> MadrlError:
+    """The error of a child that failed, whose output begins in ``log`` at ``offset``. What the log has of it is printed
+    on stderr, unless the error says all."""
+    with log.open("rb") as file:
+        before = file.read(offset).count(b"\n")
+        text = file.read().decode(errors="replace")
+    lines = text.split("\n")  # as an editor counts them
+    error, failure = last_error(text.splitlines()), failure_of(lines)
+    where = "" if failure is None else f"line {before + failure.place + 1} of {log}: {failure.line}"
+    if error is not None and error.startswith(OWN_ERROR):  # it says what to do
+        own = next(index for index, line in enumerate(lines) if OWN_ERROR in line)
+        led_there = f" (before that: {where})" if failure is not None and failure.place < own else ""
+        return MadrlError(error.removeprefix(OWN_ERROR) + led_there)
+    if failure is not None:
+        print("\n".join(lines[max(0, failure.place - LOG_LINES_BEFORE) :][:LOG_TAIL_LINES]), file=sys.stderr)
+        return MadrlError(f"{failure.meaning} ({where})")
+    print("\n".join(lines[-LOG_TAIL_LINES:]), file=sys.stderr)
+    reason = f" ({error})" if error else ""
+    return MadrlError(f"veRL failed with exit code {exit_code}{reason}: the end of {log} is above")
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:

@@ -16,7 +16,7 @@ ROOT = PACKAGE.parent
 
 LAYERS = (
     ("errors", "__init__"),
-    ("extras", "files", "tasks", "targets", "divergence", "rollout", "progress", "source", "install"),
+    ("extras", "files", "tasks", "targets", "divergence", "rollout", "progress", "source", "install", "failures"),
     ("prompt_targets", "target_schedule"),
     ("frequency", "calibration", "process", "schema", "task_config", "small_model"),
     ("reward", "records", "recipe"),
@@ -28,8 +28,8 @@ LAYERS = (
     ("launch_check", "hints", "model_card"),
     ("hub",),
     ("trainer",),
-    ("sampling", "miniature", "doctor"),
-    ("warm_start", "temperature_sweep"),
+    ("sampling", "miniature", "gpu_host"),
+    ("warm_start", "temperature_sweep", "doctor"),
     ("grid",),
     ("report",),
     ("alternatives",),

@@ -8,7 +8,8 @@ import sys
 import tomllib
 import venv
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -144,18 +145,35 @@ class Environment:
 
     def offer(self, name: str, version: str, metadata: Sequence[str] = ()) -> None:
         """Put an empty package into the index."""
+        self.wheel(self.index, name, version, metadata)
+
+    def wheel(
+        self,
+        folder: Path,
+        name: str,
+        version: str,
+        metadata: Sequence[str] = (),
+        files: Mapping[str, str] | None = None,
+    ) -> Path:
+        """Make a wheel with these files."""
         stem = f"{normalized(name).replace('-', '_')}-{version}"
         lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *metadata, ""]
-        with zipfile.ZipFile(self.index / f"{stem}-py3-none-any.whl", "w") as archive:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{stem}-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            for file, text in (files or {}).items():
+                archive.writestr(file, text)
             archive.writestr(f"{stem}.dist-info/METADATA", "\n".join(lines))
             archive.writestr(
                 f"{stem}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
             )
             archive.writestr(f"{stem}.dist-info/RECORD", "")
+        return path
 
-    def install(self, *words: str) -> "subprocess.CompletedProcess[str]":
+    def install(self, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         """Call ``madrl install``, which finds no other index than this one."""
-        variables = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.index)}
+        pip_variables = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.index)}
+        variables = {"FLASH_ATTN_WHEEL": "", "FLASH_ATTN_INDEX": "", **pip_variables, **variables}
         command = ("-m", "madrl.cli", "install", *words)
         return outside(self.site, self.folder, *command, PYTHON=self.python, PYTHONPATH="", **variables)
 
@@ -190,24 +208,66 @@ def test_the_cpu_stack_is_the_lock_and_an_installation_that_failed_is_finished_b
     assert len(environment.log()) == length
 
 
-@pytest.mark.slow
-def test_the_gpu_stack_has_its_torch_before_what_is_built_against_it(environment: Environment) -> None:
+def offer_gpu_stack(environment: Environment) -> None:
     for requirement in [*map(Requirement, PROJECT["dependencies"]), *declared("gpu")]:
         (version,) = {specifier.version for specifier in requirement.specifier} or {""}
-        extras = [f"Provides-Extra: {extra}" for extra in requirement.extras]
         if requirement.name != "verl":
-            environment.offer(requirement.name, version, extras)
-    verl = ["Provides-Extra: vllm", "Requires-Dist: torch; extra == 'vllm'"]
-    verl += ["Provides-Extra: fsdp", "Requires-Dist: flash-attn; extra == 'fsdp'"]
+            environment.offer(requirement.name, version, [f"Provides-Extra: {extra}" for extra in requirement.extras])
+    verl = ["Provides-Extra: vllm", "Requires-Dist: torch; extra == 'vllm'", "Provides-Extra: cupy-cu130"]
+    verl += ["Provides-Extra: flash", "Requires-Dist: flash-attn==2.8.3; extra == 'flash'"]
     environment.offer("verl", "0.9.1", verl)
-    for name in ("torch", "flash-attn", "packaging", "ninja", "wheel"):
-        environment.offer(name, "1.0")
+    environment.offer("torch", "1.0")
+
+
+FLASH_ATTN = {"flash_attn/__init__.py": "", "flash_attn/bert_padding.py": ""}
+OTHER_TORCH = {"flash_attn/__init__.py": "raise ImportError('flash_attn_2_cuda.so: undefined symbol: _ZN3c104')"}
+
+
+@pytest.mark.slow
+def test_the_gpu_stack_needs_no_flash_attn_and_takes_it_from_the_wheel_or_the_index_that_is_named(
+    environment: Environment, tmp_path: Path
+) -> None:
+    offer_gpu_stack(environment)
     done = environment.install("gpu")
     assert done.returncode == 0, environment.log()
-    first, second = re.findall("Successfully installed .*", environment.log())
-    assert "torch-1.0" in first
-    assert "flash-attn-1.0" in second
-    assert "math-verify-0.9.0" in second
+    assert "torch-1.0" in environment.log()
+    assert "flash" not in environment.log().replace("flash-linear-attention", "").replace("flash_linear_attention", "")
+    (_, without) = done.stdout.splitlines()
+    assert without.startswith("flash-attn is not here: runs pad their sequences (use_remove_padding=false")
+
+    wheel = environment.wheel(tmp_path / "other", "flash-attn", "2.8.3", files=OTHER_TORCH)
+    done = environment.install("gpu", FLASH_ATTN_WHEEL=str(wheel))
+    assert done.returncode == 2
+    assert f"flash-attn of {wheel} cannot be imported here (ImportError: flash_attn_2_cuda.so: undefined" in done.stderr
+    assert "flash-attn is not here" in environment.install("gpu").stdout, "it is removed again"
+
+    wheel = environment.wheel(tmp_path / "simple" / "flash-attn", "flash-attn", "2.8.3+cu130", files=FLASH_ATTN)
+    (wheel.parent / "index.html").write_text(f'<a href="{wheel.name}">{wheel.name}</a>')
+    done = environment.install("gpu", FLASH_ATTN_INDEX=f"file://{tmp_path}/simple", PIP_NO_INDEX="0")
+    assert done.returncode == 0, environment.log()
+    assert done.stdout.endswith(f"flash-attn is installed, from file://{tmp_path}/simple\n")
+    again = environment.install("gpu", FLASH_ATTN_WHEEL=str(wheel))
+    assert again.stdout == f"the gpu stack is installed in {environment.folder}\n"
+
+    subprocess.run([environment.python, "-m", "pip", "uninstall", "-q", "-y", "flash-attn"], check=True)
+    done = environment.install("gpu", FLASH_ATTN_WHEEL=str(wheel))
+    assert done.stdout.endswith(f"flash-attn is installed, from {wheel}\n")
+
+
+def test_the_gpu_extra_has_what_verl_s_fsdp_has_but_flash_attn() -> None:
+    """PyPI has flash-attn as source only, which needs a CUDA toolkit and an hour."""
+    ours = {normalized(requirement.name): str(requirement.specifier) for requirement in declared("gpu")}
+    extras = {extra for requirement in declared("gpu") for extra in requirement.extras if requirement.name == "verl"}
+    marker = re.compile(r"extra == .fsdp.")
+    for theirs in map(Requirement, requires("verl") or []):
+        if not marker.search(str(theirs.marker)):
+            continue
+        if theirs.name == "verl":
+            assert theirs.extras <= {"verl-core", "cupy-cu130", "flash-attn-cu130torch211"}, theirs
+        elif normalized(theirs.name) not in ("torch", "torchvision", "torchaudio"):  # its extra vllm names them too
+            assert ours[normalized(theirs.name)] == str(theirs.specifier)
+    assert extras == {"vllm", "cupy-cu130"}
+    assert "flash-attn" not in ours
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ def scripts(
 
 def _array(plan: Plan, cells: Sequence[Standing], slots: int | None, supervisor: Sequence[str]) -> str:
     limit = f"%{slots}" if slots else ""
-    needs = "--gpus-per-node=8\n#SBATCH --exclusive" if plan.profile == "gpu" else "--cpus-per-task=2"
+    needs = "--gpus-per-node=8\n#SBATCH --mem=0\n#SBATCH --exclusive" if plan.profile == "gpu" else "--cpus-per-task=2"
     names = "\n".join(f"  {standing.run_name}" for standing in cells)
     return f"""#!/bin/bash
 # {len(cells)} cells of {plan.file}, written by madrl grid run --backend slurm.

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from madrl.errors import MadrlError
-from madrl.process import CPU_ENVIRONMENT, LOG_TAIL_LINES, PATIENCE_S, WORKER_ENVIRONMENT, end_with_parent, last_error
+from madrl.failures import last_error
+from madrl.process import CPU_ENVIRONMENT, LOG_TAIL_LINES, PATIENCE_S, WORKER_ENVIRONMENT, end_with_parent
 from madrl.sampling.requests import Request
 from madrl.schema import Message
 

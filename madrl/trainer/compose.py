@@ -10,6 +10,7 @@ import functools
 import inspect
 import io
 import math
+import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,8 +37,10 @@ from madrl.prompts import load_naming, names_by_row
 from madrl.settings import Settings
 from madrl.task_config import replacing_mappings, with_task
 from madrl.trainer.custom_reward import compute_score_of
+from madrl.trainer.flash_attention import with_flash_attn
 from madrl.trainer.hinted_loop import PLAIN_LOOP
 from madrl.trainer.hub_push import PushToHub
+from madrl.trainer.ranks import check_split
 from madrl.trainer.verl_settings import REPLAY_BUFFERS, SYNC, refusals
 from madrl.trainer.vllm_name import find_vllm_under_its_cpu_name
 
@@ -64,16 +67,7 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     Raises MadrlError for a bad override, a value that is not set, a key veRL does not know, and a value that our
     settings or veRL's own validation reject.
     """
-    OmegaConf.register_new_resolver("sum", lambda *terms: sum(terms), replace=True)
-    OmegaConf.register_new_resolver("half", lambda whole: max(1, whole // 2), replace=True)
-    OmegaConf.register_new_resolver("share_of", lambda whole, ranks: max(1, whole // ranks), replace=True)
-    OmegaConf.register_new_resolver("own_ray", _of_own_ray, replace=True)
-    OmegaConf.register_new_resolver("hint_tokens", hint_tokens, replace=True)
-    OmegaConf.register_new_resolver("calibrates", _calibrates, replace=True)
-    OmegaConf.register_new_resolver("final_target", _final_target, replace=True)
-    OmegaConf.register_new_resolver("replay_buffer_of", _replay_buffer_of, replace=True)
-    OmegaConf.register_new_resolver("hub_callback", lambda model: model and HUB_CALLBACK, replace=True)
-    OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
+    register_resolvers()
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base=None):
             config = hydra_compose("train", overrides=replacing_mappings(with_task(overrides)))
@@ -91,6 +85,22 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     check_keys(config, verl_config("ppo_trainer", f"model_engine={config.model_engine}"))
     check_values(config)
     return config
+
+
+def register_resolvers() -> None:
+    """The functions that our config files call, for OmegaConf."""
+    OmegaConf.register_new_resolver("sum", lambda *terms: sum(terms), replace=True)
+    OmegaConf.register_new_resolver("half", lambda whole: max(1, whole // 2), replace=True)
+    OmegaConf.register_new_resolver("share_of", lambda whole, ranks: max(1, whole // ranks), replace=True)
+    OmegaConf.register_new_resolver("own_ray", _of_own_ray, replace=True)
+    OmegaConf.register_new_resolver("ray_address", lambda: os.environ.get("RAY_ADDRESS") or "local", replace=True)
+    OmegaConf.register_new_resolver("hint_tokens", hint_tokens, replace=True)
+    OmegaConf.register_new_resolver("calibrates", _calibrates, replace=True)
+    OmegaConf.register_new_resolver("final_target", _final_target, replace=True)
+    OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
+    OmegaConf.register_new_resolver("replay_buffer_of", _replay_buffer_of, replace=True)
+    OmegaConf.register_new_resolver("hub_callback", lambda model: model and HUB_CALLBACK, replace=True)
+    OmegaConf.register_new_resolver("flash_attn", with_flash_attn, replace=True)
 
 
 def _calibrates(adv_estimator: str, divides_by_deviation: bool, form: str, attributes: Any) -> bool:
@@ -213,7 +223,7 @@ def check_values(config: DictConfig) -> None:
     if refused is not None:
         raise MadrlError(refused)
     _check_group_filter(config)
-    _check_micro_batches(config)
+    check_split(config)
     if settings.hints:
         _check_hints(config, settings)
     _check_hub(config)
@@ -249,29 +259,6 @@ def _check_group_filter(config: DictConfig) -> None:
         raise MadrlError(
             f"data.gen_batch_size={size!r} does not divide data.train_batch_size={batch_size}: leave it out"
         )
-
-
-MICRO_BATCHES = ("actor.ppo", "ref.log_prob", "rollout.log_prob")
-"""The beginnings of the keys below actor_rollout_ref that set the size of a rank's micro-batch."""
-
-
-def _check_micro_batches(config: DictConfig) -> None:
-    """That micro-batches of a fixed size divide each rank's share of an optimizer step, without which veRL fails in the
-    middle of the first step; MadrlError otherwise."""
-    actor, trainer = config.actor_rollout_ref.actor, config.trainer
-    if actor.use_dynamic_bsz or config.model_engine != "dp":
-        return
-    ranks = trainer.nnodes * trainer.n_gpus_per_node // actor.ulysses_sequence_parallel_size
-    step = actor.ppo_mini_batch_size * config.actor_rollout_ref.rollout.n
-    for name in MICRO_BATCHES:
-        key = f"actor_rollout_ref.{name}_micro_batch_size_per_gpu"
-        size = OmegaConf.select(config, key)
-        if size is not None and step % (ranks * size):
-            raise MadrlError(
-                f"{key}={size} on {ranks} ranks does not divide the {step} responses of an optimizer step "
-                "(actor_rollout_ref.actor.ppo_mini_batch_size x rollout.n): change one of them, or the number of ranks "
-                "(trainer.nnodes x trainer.n_gpus_per_node)"
-            )
 
 
 def _check_hints(config: DictConfig, settings: Settings) -> None:

@@ -22,6 +22,7 @@ from madrl.grading.programs.program import TOKEN_FILE_VARIABLE
 from madrl.grading.programs.sandbox_health import health_of
 from madrl.process import told_to_stop
 from madrl.trainer.cluster import forwarded, join
+from madrl.trainer.ray_cpus import CPUS_PER_GPU
 
 LOOK_S = 2.0
 """Each node is asked for its service so often."""
@@ -33,8 +34,8 @@ busy."""
 LONGEST_PAUSE_S = 60.0
 """The longest wait before a service that ends again and again is started once more."""
 
-CPUS_PER_GPU, CPUS_PER_NODE = 3, 12
-"""The cores that a node keeps: veRL's processes for each GPU, and its agent loops, reward workers, queue and Ray."""
+CPUS_PER_NODE = 12
+"""The cores that a node keeps beside those of its GPUs: for veRL's agent loops, reward workers, queue and Ray."""
 
 
 class Seen(NamedTuple):
@@ -143,7 +144,7 @@ def place(address: str, folder: Path, slots: int | None) -> None:
     want in ``folder/token``, unless MADRL_SANDBOX_TOKEN_FILE names another.
 
     Each node judges ``slots`` programs at a time, for which it has as many CPUs less for what else Ray places; when it
-    is None, its CPUs but CPUS_PER_GPU for each GPU and CPUS_PER_NODE, and 1 at least.
+    is None, its CPUs but madrl.trainer.ray_cpus.CPUS_PER_GPU for each GPU and CPUS_PER_NODE, and 1 at least.
 
     Raises MadrlError when the cluster cannot be joined, when another such process keeps ``folder``, and when no service
     takes programs after START_S.

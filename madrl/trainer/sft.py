@@ -12,10 +12,14 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from madrl.errors import MadrlError
+from madrl.files import write_text
 from madrl.process import hydra_value, run_logged
 from madrl.run_folder import last_checkpoint
-from madrl.trainer.compose import CONFIG_DIR, check_keys, verl_config
+from madrl.trainer.compose import CONFIG_DIR, check_keys, register_resolvers, verl_config
 from madrl.trainer.progress import progress_of
+
+CONFIG = Path("sft.yaml")
+"""The file in a finetuning's folder with the config that veRL's trainer reads, in which nothing is left to resolve."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class Finetuning:
         """The config as veRL's trainer will see it: resolved, every key known to the installed veRL. Raises MadrlError
         otherwise."""
         arguments = [f"{key}={hydra_value(value)}" for key, value in self.arguments().items()]
+        register_resolvers()
         try:
             with initialize_config_dir(str(CONFIG_DIR), version_base=None):
                 config = hydra_compose(self.config_name, overrides=arguments)
@@ -83,10 +88,11 @@ def _run(wanted: Finetuning, work_dir: Path) -> None:
     config = wanted.config()
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     command += [f"--nproc_per_node={config.trainer.n_gpus_per_node}"]
-    command += ["-m", "verl.trainer.sft_trainer", "--config-path", str(CONFIG_DIR), "--config-name", wanted.config_name]
+    command += ["-m", "verl.trainer.sft_trainer", "--config-path", str(work_dir), "--config-name", CONFIG.stem]
     # Hydra takes overrides only behind its own options.
     command += ["hydra.output_subdir=null", f"hydra.run.dir={hydra_value(work_dir / 'hydra')}"]
-    command += [f"{key}={hydra_value(value)}" for key, value in wanted.arguments().items()]
+    work_dir.mkdir(parents=True, exist_ok=True)
+    write_text(work_dir / CONFIG, OmegaConf.to_yaml(config))
     metrics = work_dir / "metrics.jsonl"
     metrics.unlink(missing_ok=True)  # of an attempt that was killed: veRL would begin it anew while it is being read
     cpu = config.trainer.device == "cpu"

@@ -2,7 +2,8 @@
 # that training needs into it, and puts it first in PATH. Nothing happens when nothing has changed, and an installation
 # that was interrupted is finished by the next call.
 #   STACK=cpu bash recipes/lib/install.sh    into .venv: 2 to 3 minutes, 4 GB (the default without a GPU)
-#   STACK=gpu bash recipes/lib/install.sh    into .venv-gpu: veRL's own vllm and fsdp extras
+#   STACK=gpu bash recipes/lib/install.sh    into .venv-gpu: veRL's own vllm stack, and flash-attn from a wheel if
+#                                            FLASH_ATTN_WHEEL or FLASH_ATTN_INDEX names one (docs/gpu.md)
 # VENV=DIR installs elsewhere, PYTHON=/path/to/python3.11 uses another interpreter.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

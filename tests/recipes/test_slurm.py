@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 LIMIT_S = 600
 
 SRUN = """
+echo $(printf '%q ' "$@") >>"$SRUN_CALLS"
 while [[ $1 == -* ]]; do
   if [ "$1" = -w ]; then shift; fi
   shift
@@ -66,7 +67,7 @@ class Job:
         variables |= {"SLURM_JOB_NODELIST": "n[1-2]", "SLURM_NNODES": "2", "PYTHONPATH": str(ROOT)}
         # Ray's sockets have short names only.
         ray_folder = Path("/tmp") / f"madrl-slurm-{os.getpid()}"
-        variables |= {"RAY_FOLDER": str(ray_folder)}
+        variables |= {"RAY_FOLDER": str(ray_folder), "SRUN_CALLS": str(self.folder / "srun_calls")}
         kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
         command = ["bash", "recipes/lib/slurm.sbatch", str(self.recipe)]
         process = subprocess.Popen(
@@ -131,3 +132,60 @@ def test_a_job_has_a_token_of_its_own_which_every_step_gets(tmp_path: Path) -> N
         (tmp_path / "tokens").unlink()
     assert len(set(found)) == 2, "one for each job"
     assert [len(line.removeprefix("token ")) for line in found] == [64, 64]
+
+
+def test_a_job_has_its_nodes_to_itself_and_its_tasks_have_all_of_them(tmp_path: Path) -> None:
+    script = (ROOT / "recipes/lib/slurm.sbatch").read_text()
+    asked = [line.removeprefix("#SBATCH ") for line in script.splitlines() if line.startswith("#SBATCH ")]
+    assert {"--exclusive", "--mem=0", "--cpus-per-task=34", "--gpus-per-node=8"} <= set(asked)
+    job = Job(tmp_path)
+    job.script("ray", f'echo "$*" >>{tmp_path}/nodes; exec sleep 1000')
+    job.script("python", f'case $2 in *secrets*) exec {sys.executable} "$@" ;; esac; wc -l <{tmp_path}/nodes')
+    job.script("recipe", "true")
+    done = job.run(SLURM_JOB_CPUS_PER_NODE="96(x3),64,128")
+    assert done.returncode == 0, done.stderr
+    calls = (tmp_path / "srun_calls").read_text().splitlines()
+    assert len(calls) >= 4  # head, another node, at least one look at the cluster, the recipe
+    for call in calls:
+        assert call.startswith("--export=ALL --cpus-per-task=64 --cpu-bind=none --mem=0 ")
+
+
+def test_secrets_reach_every_task_in_its_environment_and_are_nowhere_else(tmp_path: Path) -> None:
+    job = Job(tmp_path)
+    secrets = {"WANDB_API_KEY": "w" * 40, "HF_TOKEN": "hf_" + "t" * 34}
+    write = f'echo "$WANDB_API_KEY $HF_TOKEN" >>{tmp_path}/seen'
+    job.script("ray", f"{write}; exec sleep 1000")
+    job.script("python", f'case $2 in *secrets*) exec {sys.executable} "$@" ;; esac; wc -l <{tmp_path}/seen')
+    job.script("recipe", write)
+    done = job.run(**secrets)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "seen").read_text().splitlines() == [" ".join(secrets.values())] * 3
+    elsewhere = done.stdout + done.stderr + (tmp_path / "srun_calls").read_text()
+    assert not [name for name, secret in secrets.items() if secret in elsewhere]
+
+
+def test_a_node_whose_first_try_to_join_fails_tries_again(tmp_path: Path) -> None:
+    job = Job(tmp_path)
+    joins = f"""
+case $2 in --head) exec sleep 1000 ;; esac
+echo "$*" >>{tmp_path}/tries
+[ "$(wc -l <{tmp_path}/tries)" -ge 3 ] || {{ echo 'cannot reach the head' >&2; exit 1; }}
+touch {tmp_path}/joined
+exec sleep 1000
+"""
+    job.script("ray", joins)
+    job.script("sleep", f'[ "$1" = 1000 ] && exec {shutil.which("sleep")} "$1" || exec {shutil.which("sleep")} 0.1')
+    nodes = f"[ -e {tmp_path}/joined ] && echo 2 || echo 1"
+    job.script("python", f'case $2 in *secrets*) exec {sys.executable} "$@" ;; esac; {nodes}')
+    job.script("recipe", 'echo "on $NNODES nodes"')
+    done = job.run()
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "on 2 nodes\n"
+    assert done.stderr.count("cannot reach the head") == done.stderr.count("which tries to join again") == 2
+
+
+def test_the_script_is_clean_to_shellcheck() -> None:
+    if shutil.which("shellcheck") is None:
+        pytest.skip("shellcheck is not installed")
+    done = subprocess.run(["shellcheck", "recipes/lib/slurm.sbatch"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

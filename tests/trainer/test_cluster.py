@@ -176,6 +176,7 @@ def first(address: str) -> Iterator["subprocess.Popen[str]"]:
 def test_a_cluster_trains_one_run_at_a_time(
     address: str, first: "subprocess.Popen[str]", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr(process, "OWN_RAY_LOCK", tmp_path / "turn")
     run, config = RunFolder(tmp_path), OmegaConf.create({"ray_kwargs": {"ray_init": {"address": address}}})
     with monkeypatch.context() as patch:
         patch.setattr(cluster, "PATIENCE_S", 0.0)

@@ -118,14 +118,6 @@ def test_the_micro_batches_of_a_cpu_profile_divide_each_rank_s_share(profile: st
     assert sizes == {share if profile == "tiny" else 6}
 
 
-@pytest.mark.parametrize("key", ["actor.ppo", "ref.log_prob", "rollout.log_prob"])
-def test_a_micro_batch_that_does_not_divide_a_rank_s_share_is_refused(key: str) -> None:
-    batch = ["data.train_batch_size=8", "actor_rollout_ref.rollout.n=6", "trainer.n_gpus_per_node=2"]
-    name = f"actor_rollout_ref.{key}_micro_batch_size_per_gpu"
-    with pytest.raises(MadrlError, match=f"{name}=48 on 2 ranks does not divide the 48 responses"):
-        compose([*TINY, *batch, f"{name}=48"])
-
-
 @pytest.mark.parametrize("profile", ["tiny", "small"])
 def test_a_cpu_profile_names_no_resources_of_a_cluster_that_runs_already(profile: str) -> None:
     """Ray refuses them there."""
@@ -136,6 +128,19 @@ def test_a_cpu_profile_names_no_resources_of_a_cluster_that_runs_already(profile
     assert own.object_store_memory >= 500_000_000
     theirs = compose([*mine, "++ray_kwargs.ray_init.address=head:6379"]).ray_kwargs.ray_init
     assert [theirs[name] for name in resources] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("found", "used"), [(None, "local"), ("", "local"), ("auto", "auto"), ("head:6379", "head:6379")]
+)
+def test_a_run_on_gpus_has_a_ray_of_its_own_unless_ray_address_names_one(
+    found: str | None, used: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Left to itself Ray reads /tmp/ray/ray_current_cluster, whichever cluster wrote that, and whether it lives."""
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    if found is not None:
+        monkeypatch.setenv("RAY_ADDRESS", found)
+    assert compose(RUN).ray_kwargs.ray_init.address == used
 
 
 def test_chunked_prefill_is_refused_on_a_cpu_because_it_kills_the_engine() -> None:

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
 from madrl import process, progress
 from madrl.errors import MadrlError
+from madrl.failures import last_error
 from madrl.files import locked
 from madrl.grading.programs.program import URLS_VARIABLE
-from madrl.process import CPU_ENVIRONMENT, hydra_value, last_error, run_logged
+from madrl.process import CPU_ENVIRONMENT, hydra_value, run_logged
 from madrl.run_folder import RunFolder
 from madrl.schema import make_row, write_parquet
 from madrl.trainer import launch
@@ -52,6 +54,14 @@ def test_a_run_may_be_trained_further(tmp_path: Path) -> None:
     assert "total_training_steps: 7000" in run.config.read_text()
 
 
+def test_a_run_goes_on_in_another_ray_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that is started again has another head."""
+    for address in ("node1:6379", "node7:6379", None):
+        monkeypatch.setenv("RAY_ADDRESS", address) if address else monkeypatch.delenv("RAY_ADDRESS")
+        _claim(RunFolder(tmp_path), compose(overrides(tmp_path, "profile=gpu")))
+        assert f"address: {address or 'local'}" in RunFolder(tmp_path).config.read_text()
+
+
 def test_a_run_that_the_launch_check_stopped_goes_on_with_a_warning_in_its_own_folder(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     _claim(run, compose(overrides(tmp_path)))
@@ -77,19 +87,23 @@ def test_a_lock_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
         pass
 
 
-def test_trainings_with_a_ray_of_their_own_take_turns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("first", ["local", "10.0.0.1:6379"])
+@pytest.mark.parametrize("second", ["local", "10.0.0.1:6379"])
+def test_trainings_of_one_machine_take_turns_also_with_one_on_a_cluster(
+    first: str, second: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(process, "OWN_RAY_LOCK", tmp_path / "turn")
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")  # which ray.init("local") does not look at
-    run, own = RunFolder(tmp_path), compose(overrides(tmp_path, "++ray_kwargs.ray_init.address=local"))
+    monkeypatch.setattr(launch, "check_alone", lambda address: None)
+    run = RunFolder(tmp_path)
+    ours, theirs = (OmegaConf.create({"ray_kwargs": {"ray_init": {"address": address}}}) for address in (first, second))
     began = threading.Event()
 
     def train_another() -> None:
-        with _one_of_its_own(run, own):
+        with _one_of_its_own(run, theirs):
             began.set()
 
-    with _one_of_its_own(run, own):
+    with _one_of_its_own(run, ours):
         other = threading.Thread(target=train_another)
         other.start()
         said = ""
@@ -109,6 +123,7 @@ def test_the_workers_of_a_cluster_that_runs_already_get_what_a_cpu_needs_and_on_
 ) -> None:
     """They do not inherit our environment: what they get stands in the command."""
     commands: list[str] = []
+    monkeypatch.setattr(process, "OWN_RAY_LOCK", tmp_path / "turn")
     monkeypatch.setattr(launch, "check_alone", lambda address: None)
     monkeypatch.setattr(launch, "run_logged", lambda command, *rest, **options: commands.extend(command))
     config = compose(overrides(tmp_path, "++ray_kwargs.ray_init.address=10.0.0.1:6379"))
