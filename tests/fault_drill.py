@@ -62,8 +62,9 @@ PROCESSES = {
 
 CHECKPOINT_EVERY, VALIDATE_EVERY = 2, 4
 LIMIT_S = 1500.0
-"""How long a run that neither goes on nor ends is waited for; a step without progress ends after MAX_IDLE_S."""
-MAX_IDLE_S = 300
+"""How long a start may take."""
+MAX_IDLE_S, HANGS_AFTER_S = 300, 600.0
+"""When a step without progress ends by itself; and when a run that neither goes on nor ends is said to hang."""
 FOR_EVER = float("inf")
 LEFT_AFTER_S = 60.0
 """How long after the end of a run its processes may take to end."""
@@ -81,6 +82,7 @@ CHANGES = (
     f"trainer.save_freq={CHECKPOINT_EVERY}",
     f"trainer.test_freq={VALIDATE_EVERY}",
     f"madrl.max_idle_s={MAX_IDLE_S}",
+    "madrl.max_ungraded_rate=0.2",
 )
 
 
@@ -254,7 +256,7 @@ class Drill:
             found |= self._without_launcher(running, everyone, step)
         else:
             try:
-                recovered = running.wait_for(lambda: running.step() > step)
+                recovered = running.wait_for(lambda: running.step() > step, HANGS_AFTER_S)
                 found["outcome"] = "goes on" if recovered else "stops"
             except TimeoutError:
                 found["outcome"] = "hangs"
@@ -263,6 +265,8 @@ class Drill:
             found["line"] = "" if found["outcome"] == "goes on" else running.last_words()
         if found["outcome"] != "goes on":
             found |= self._left(everyone)
+            # What was killed alone may have let the step end, and its checkpoint be written.
+            checkpoint = found["checkpoint"] = running.run.checkpoint_step()
             resumed = self.running()
             try:
                 done = resumed.wait_for(lambda: resumed.step() > step)
@@ -272,7 +276,7 @@ class Drill:
                 resumed.stop()
                 return found | {"resumes": False, "resume_line": resumed.last_words()}
             found["resume_seconds"] = round(time.monotonic() - resumed.began, 1)
-        return found | {"resumes": True, "kept": self._kept(checkpoint + 1, step + 1)}
+        return found | {"resumes": True, "kept": self._kept(min(checkpoint, step) + 1, step + 1)}
 
     def _without_launcher(self, running: Running, everyone: Mapping[psutil.Process, str], step: int) -> dict[str, Any]:
         """Whether what it has started goes on; what a second start says meanwhile; then the rest is ended."""
