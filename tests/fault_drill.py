@@ -15,6 +15,7 @@ can be stopped and called again at any time. --work FOLDER keeps both runs.
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -45,23 +46,26 @@ BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 PROCESSES = {
     "launcher": "madrl.cli train",
     "veRL's main": "verl.trainer.main_ppo",
-    "task runner": "ray::TaskRunner",
-    "FSDP worker": "ray::WorkerDict",
-    "vLLM server": "ray::vLLMHttpServer",
+    "task runner": "ray::.*TaskRunner",
+    "FSDP worker": "ray::.*WorkerDict",
+    "vLLM server": "ray::.*vLLMHttpServer",
     "vLLM engine": "VLLM::EngineCore",
-    "agent-loop worker": "ray::HeldWorker",
-    "reward worker": "ray::RewardLoopWorker",
-    "queue's controller": "ray::TransferQueueController",
-    "queue's storage": "ray::SimpleStorageUnit",
+    "vLLM worker": "VLLM::Worker",
+    "agent-loop worker": "ray::.*(HeldWorker|AgentLoopWorker)",
+    "reward worker": "ray::.*RewardLoopWorker",
+    "queue's controller": "ray::.*TransferQueueController",
+    "queue's storage": "ray::.*SimpleStorageUnit",
     "Ray's raylet": "/raylet/raylet ",
     "Ray's GCS": "/gcs_server ",
 }
-"""A process -> what its command line contains. The replay buffer lives in the task runner."""
+"""A process -> a pattern of its command line. The replay buffer lives in the task runner."""
 
 CHECKPOINT_EVERY, VALIDATE_EVERY = 2, 4
 LIMIT_S = 1500.0
-"""How long a run that neither goes on nor ends is waited for; a step without progress ends after MAX_IDLE_S."""
-MAX_IDLE_S = 300
+"""How long a start may take."""
+MAX_IDLE_S, HANGS_AFTER_S = 300, 600.0
+"""When a step without progress ends by itself; and when a run that neither goes on nor ends is said to hang."""
+FOR_EVER = float("inf")
 LEFT_AFTER_S = 60.0
 """How long after the end of a run its processes may take to end."""
 STEPS_A_ROW, MOST_AHEAD = 4, 40
@@ -78,6 +82,7 @@ CHANGES = (
     f"trainer.save_freq={CHECKPOINT_EVERY}",
     f"trainer.test_freq={VALIDATE_EVERY}",
     f"madrl.max_idle_s={MAX_IDLE_S}",
+    "madrl.max_ungraded_rate=0.2",
 )
 
 
@@ -178,9 +183,14 @@ def wait_for_lock(run: RunFolder) -> None:
         time.sleep(0.1)
 
 
+def is_a(name: str, line: str) -> bool:
+    """Whether a process with this command line is what the table calls so."""
+    return re.search(PROCESSES[name], line) is not None
+
+
 def name_of(line: str) -> str:
     """What the table calls a process with this command line."""
-    return next((name for name, part in PROCESSES.items() if part in line), line.split(" ")[0].rpartition("/")[2][:40])
+    return next((name for name in PROCESSES if is_a(name, line)), line.split(" ")[0].rpartition("/")[2][:40])
 
 
 class Drill:
@@ -194,28 +204,30 @@ class Drill:
         self.hold = folder / "hold"
         shutil.rmtree(self.hold, ignore_errors=True)
         self.hold.mkdir()
-        self.drilled: Running | None = None
+        self.now: Running | None = None
+        """The run that is trained now: one at a time."""
 
     def expected(self, upto: int) -> dict[int, dict[str, float]]:
         """The steps of the undisturbed run, which is trained as far as they are needed."""
         run = RunFolder(self.trainings.folder / "undisturbed")
         if max(run.history(), default=0) < upto:
             self.close()
-            reference = Running(self.trainings, "undisturbed", upto + self.ahead, self.hold)
-            if not reference.wait_for(lambda: False) and reference.launcher.returncode:
+            self.now = reference = Running(self.trainings, "undisturbed", upto + self.ahead, self.hold)
+            reference.wait_for(lambda: False, FOR_EVER)
+            if reference.launcher.returncode:
                 raise RuntimeError(f"the undisturbed run failed: {reference.last_words()}")
         return run.history()
 
     def running(self) -> Running:
         """The disturbed run, started if it does not run."""
-        if self.drilled is None or self.drilled.launcher.poll() is not None:
-            self.drilled = Running(self.trainings, "drilled", 1000, self.hold)
-        return self.drilled
+        if self.now is None or self.now.launcher.poll() is not None:
+            self.now = Running(self.trainings, "drilled", 1000, self.hold)
+        return self.now
 
     def close(self) -> None:
-        if self.drilled is not None:
-            self.drilled.stop()
-            self.drilled = None
+        if self.now is not None:
+            self.now.stop()
+            self.now = None
 
     def go(self, row: Row) -> dict[str, Any]:
         """Kill the process in the phase; what came of it."""
@@ -230,7 +242,7 @@ class Drill:
         if not running.wait_for(lambda: reached.exists() and reached.read_text() != ""):
             raise RuntimeError(f"the run ends before its {row.phase}: {running.last_words()}")
         step, checkpoint, everyone = running.step() + 1, running.run.checkpoint_step(), running.processes()
-        victims = [process for process, line in everyone.items() if PROCESSES[row.process] in line]
+        victims = [process for process, line in everyone.items() if is_a(row.process, line)]
         if not victims:
             raise RuntimeError(f"the run has no process {row.process!r} among {sorted(everyone.values())}")
         held = int(reached.read_text())
@@ -244,7 +256,7 @@ class Drill:
             found |= self._without_launcher(running, everyone, step)
         else:
             try:
-                recovered = running.wait_for(lambda: running.step() > step)
+                recovered = running.wait_for(lambda: running.step() > step, HANGS_AFTER_S)
                 found["outcome"] = "goes on" if recovered else "stops"
             except TimeoutError:
                 found["outcome"] = "hangs"
@@ -253,6 +265,8 @@ class Drill:
             found["line"] = "" if found["outcome"] == "goes on" else running.last_words()
         if found["outcome"] != "goes on":
             found |= self._left(everyone)
+            # What was killed alone may have let the step end, and its checkpoint be written.
+            checkpoint = found["checkpoint"] = running.run.checkpoint_step()
             resumed = self.running()
             try:
                 done = resumed.wait_for(lambda: resumed.step() > step)
@@ -262,7 +276,7 @@ class Drill:
                 resumed.stop()
                 return found | {"resumes": False, "resume_line": resumed.last_words()}
             found["resume_seconds"] = round(time.monotonic() - resumed.began, 1)
-        return found | {"resumes": True, "kept": self._kept(checkpoint + 1, step + 1)}
+        return found | {"resumes": True, "kept": self._kept(min(checkpoint, step) + 1, step + 1)}
 
     def _without_launcher(self, running: Running, everyone: Mapping[psutil.Process, str], step: int) -> dict[str, Any]:
         """Whether what it has started goes on; what a second start says meanwhile; then the rest is ended."""
@@ -276,7 +290,7 @@ class Drill:
         found = {"outcome": "goes on without it", "seconds": round(time.monotonic() - began, 1)}
         found["line"] = second.last_words()
         for process, line in living(everyone).items():
-            if PROCESSES["veRL's main"] in line:
+            if is_a("veRL's main", line):
                 process.send_signal(signal.SIGINT)
         return found
 

@@ -80,6 +80,12 @@ def size_of(folder: Path, leave_out: frozenset[Path] = frozenset()) -> Size:
     return Size(entries, round(blocks / 2048, 1))
 
 
+def there_in(place: Path) -> frozenset[Path]:
+    """What is not the run's: what was there before. Ray adds a folder for each session to one of its own."""
+    ray = place / "ray"
+    return frozenset({*place.iterdir(), *(ray.iterdir() if ray.exists() else ())} - {ray})
+
+
 def measured(processes: Mapping[psutil.Process, str]) -> dict[str, list[dict[str, float]]]:
     """Name -> its processes' measures. Ray's idle workers come and go: they count as one name."""
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
@@ -97,7 +103,7 @@ def soak(steps: int, folder: Path) -> None:
     from test_real_trainer import Trainings
 
     trainings = Trainings(folder)
-    old = {name: frozenset(place.iterdir()) for name, place in PLACES.items()}
+    old = {name: there_in(place) for name, place in PLACES.items()}
     records = read_jsonl(SAMPLES) if SAMPLES.exists() else []
     attempt = 1 + max((record["attempt"] for record in records), default=0)
     running = Running(trainings, "soak", steps, folder / "hold", CHANGES)

@@ -22,11 +22,10 @@ def test_the_fault_drill_s_table_is_of_its_rows() -> None:
     assert between_marks(fault_drill.PAGE, fault_drill.BEGIN, fault_drill.END).strip() == table.strip()
 
 
-def test_every_row_that_was_tried_ends_and_goes_on_or_says_why_not() -> None:
+def test_every_row_that_was_tried_resumes() -> None:
     names = {str(row) for row in fault_drill.rows()}
     for name, record in fault_drill.written().items():
         assert name in names
-        assert record["outcome"] != "hangs"
         assert record["resumes"], name
 
 

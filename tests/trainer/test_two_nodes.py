@@ -46,13 +46,13 @@ class Runs(NamedTuple):
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
     trainings = Trainings(tmp_path_factory.mktemp("two_nodes"))
-    one = trainings.run("one", *COMMON, *ONE)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOLD_FOLDER", str(trainings.folder))
+        one = trainings.run("one", *COMMON, *ONE)
         # The nodes' own environment is their workers'.
         for name, value in trainings.environment("two").items():
             patch.setenv(name, value)
         patch.setenv("RAY_AUTH_MODE", "disabled")
-        patch.setenv("HOLD_FOLDER", str(trainings.folder))
         wish("generation").write_text(str(HELD))
         with two_nodes(1, 1) as cluster:
             changes = (*COMMON, *TWO, f"++ray_kwargs.ray_init.address={cluster.address}")
