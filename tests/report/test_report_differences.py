@@ -20,7 +20,8 @@ def roots(tmp_path: Path) -> list[Path]:
 def extended(root: Path, **places: str) -> None:
     """Keys as a resolved config has them, two of which repeat the model's path."""
     text = (root / "config.yaml").read_text().replace("paths: {", f"paths: {{model: {places['model']}, ")
-    text = text.replace("actor: {", f"model: {{path: {places['model']}}}, actor: {{optim: {{lr: {places['lr']}}}, ")
+    text = text.replace("{path: Qwen/Qwen3-4B-Instruct-2507, ", f"{{path: {places['model']}, ")
+    text = text.replace("actor: {", f"actor: {{optim: {{lr: {places['lr']}}}, ")
     (root / "config.yaml").write_text(text)
 
 
