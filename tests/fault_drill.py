@@ -190,7 +190,9 @@ def is_a(name: str, line: str) -> bool:
 
 def name_of(line: str) -> str:
     """What the table calls a process with this command line."""
-    return next((name for name in PROCESSES if is_a(name, line)), line.split(" ")[0].rpartition("/")[2][:40])
+    # An actor's title has the method that it is in.
+    own = re.sub(r"^(ray::\w+)\..*", r"\1", line.split(" ")[0].rpartition("/")[2])
+    return next((name for name in PROCESSES if is_a(name, line)), own[:40])
 
 
 class Drill:

@@ -155,11 +155,12 @@ class Curve(NamedTuple):
 
 
 def whole(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The samples of the longest attempt, without the last one, of when it had ended."""
+    """The samples of the longest attempt before its last step, after which its processes end one by one."""
     of_attempt: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for record in records:
         of_attempt[record["attempt"]].append(record)
-    return max(of_attempt.values(), key=lambda found: found[-1]["step"] - found[0]["step"])[:-1]
+    longest = max(of_attempt.values(), key=lambda found: found[-1]["step"] - found[0]["step"])
+    return [record for record in longest if record["step"] < longest[-1]["step"]]
 
 
 def curves(records: Sequence[Mapping[str, Any]], measure: str) -> dict[str, Curve]:
