@@ -201,6 +201,7 @@ def _run_verl(
     cpu = config.trainer.device == "cpu"
     variables = environment | (CPU_ENVIRONMENT if cpu else {}) | forwarded()
     variables |= {CLIENTS_VARIABLE: str(config.reward.num_workers)}
+    variables |= OmegaConf.select(config, "ray_kwargs.ray_init.runtime_env.env_vars") or {}  # what is asked for wins
     command = [sys.executable, "-m", "verl.trainer.main_ppo"]
     command += ["--config-path", str(run.root), "--config-name", run.config.stem]
     command += [f"hydra.run.dir={hydra_value(f'{run.root}/hydra')}", "hydra.output_subdir=null", *overrides]
