@@ -58,7 +58,7 @@ from madrl.settings import Settings
 from madrl.trainer.cluster import check_own_queue
 from madrl.trainer.group_loop import GROUP_TIMING
 from madrl.trainer.row_targets import NO_LAUNCH_CHECK
-from madrl.trainer.step_watch import StepWatch
+from madrl.trainer.step_watch import StepWatch, check_engines
 from madrl.trainer.verl_settings import REPLAY_BUFFERS, SYNC
 
 logger = logging.getLogger(__name__)
@@ -116,7 +116,8 @@ class MadReplayBuffer(ReplayBuffer):
         Raises MadrlError when too many responses are ungraded or did not come back (``check_outage``), in training and
         in validation: an outage must neither be trained on nor be reported as a result. Raises MadrlError also when the
         first training batch of a run shows that it cannot be steered (``madrl.launch_check``), and while it waits, when
-        an agent-loop worker is dead or nothing has come back for ``madrl.max_idle_s`` (``StepWatch``).
+        an agent-loop worker is dead or nothing has come back for ``madrl.max_idle_s`` (``StepWatch``), and when an
+        engine is dead at the end (``check_engines``).
         """
         self._where = f"{partition_id} step {global_steps}"
         self._watch.begin()
@@ -135,6 +136,7 @@ class MadReplayBuffer(ReplayBuffer):
         elif global_steps == 0:
             self._first_validation += records
         self._check(global_steps, partition_id, records, groups)
+        check_engines(self._where)
         return batch, metrics
 
     def _wait_for_next_poll(self, partition_id: str, last_debug_time: float) -> float:

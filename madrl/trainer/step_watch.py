@@ -1,9 +1,11 @@
-"""What would let a step wait for ever, found while it waits: a dead agent-loop worker, and no progress at all.
+"""What would let a step wait for ever: a dead agent-loop worker and no progress at all, found while it waits, and an
+engine that is dead when it is to take new weights.
 
 veRL polls until enough groups have come back, and nobody asks after the workers that generate them:
 Ray tells of an actor's death those who wait for an answer of it, and the sessions of a batch answer nobody.
 """
 
+import re
 import time
 from collections.abc import Callable, Hashable
 
@@ -12,7 +14,12 @@ from madrl.errors import MadrlError
 WORKER_PREFIX = "agent_loop_worker_"
 """How the names begin that veRL gives to its agent-loop workers."""
 
+ENGINE_SERVER = re.compile(r"vllm_server_\d+_\d+")
+"""What veRL calls the actors before its rollout engines."""
+
 LOOK_EVERY_S = 2.0
+ANSWER_S = 30.0
+"""How long the server of an engine may take to say whether that is alive, before it is believed to be."""
 
 
 def living_workers() -> set[str]:
@@ -20,6 +27,43 @@ def living_workers() -> set[str]:
     import ray.util
 
     return {name for name in ray.util.list_named_actors() if name.startswith(WORKER_PREFIX)}
+
+
+def dead_engines() -> list[str]:
+    """The servers of this run whose vLLM engine is dead, as the Ray cluster and they themselves know it.
+
+    A server that says nothing of it in time, or cannot be asked, is not among them.
+    """
+    import httpx
+    import ray
+
+    dead = []
+    with httpx.Client(timeout=ANSWER_S, trust_env=False) as client:
+        for name in sorted(filter(ENGINE_SERVER.match, ray.util.list_named_actors())):
+            try:
+                server = ray.get_actor(name)
+                host, port = ray.get(server.get_server_address.remote(), timeout=ANSWER_S)
+            except (ray.exceptions.RayError, ValueError):  # it has no port, as on all but the first node of an engine
+                continue
+            try:
+                answer = client.get(f"http://{f'[{host}]' if ':' in host else host}:{port}/health")
+            except httpx.ConnectError:  # it ends with its engine
+                dead.append(name)
+            except httpx.HTTPError:
+                continue
+            else:
+                if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+                    dead.append(name)
+    return dead
+
+
+def check_engines(where: str) -> None:
+    """Raises MadrlError when an engine has died (``dead_engines``): veRL would wait for ever for it to take weights."""
+    if dead := dead_engines():
+        raise MadrlError(
+            f"{where}: the vLLM engine of {', '.join(dead)} died: the log says why, often too little memory; then "
+            "start the run again: it resumes"
+        )
 
 
 class StepWatch:

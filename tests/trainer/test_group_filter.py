@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -288,6 +289,51 @@ def test_a_worker_that_is_killed_ends_a_run_that_would_wait_for_its_responses(tm
         buffer.sample(2, "train", PROMPTS + 1)
     killer.join()
     ray.kill(workers[0])
+
+
+@pytest.mark.parametrize(
+    ("says", "is_dead"),
+    [
+        pytest.param(200, False, id="alive"),
+        pytest.param(503, True, id="dead"),
+        pytest.param(None, True, id="ended with its engine"),
+        pytest.param("no port", False, id="of another node, without a server of HTTP"),
+    ],
+)
+def test_a_run_does_not_send_weights_to_an_engine_that_is_dead(
+    says: int | str | None, is_dead: bool, tmp_path: Path
+) -> None:
+    """vLLM answers 503 at /health for a dead engine, or its server ends."""
+
+    class Server:
+        """The actor before an engine, as veRL calls and asks it."""
+
+        def __init__(self) -> None:
+            class Handler(BaseHTTPRequestHandler):
+                def do_GET(self) -> None:
+                    self.send_response(int(says or 0) if self.path == "/health" else 404)
+                    self.end_headers()
+
+            self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+            threading.Thread(target=self.server.serve_forever, daemon=True).start()
+            if says is None:
+                self.server.shutdown()
+                self.server.server_close()
+
+        def get_server_address(self) -> tuple[str, int]:
+            assert says != "no port", "http server is not launched, port is None"
+            return "127.0.0.1", self.server.server_port
+
+    server = ray.remote(Server).options(num_cpus=0, name="vllm_server_0_0").remote()
+    try:
+        buffer = buffer_of(tmp_path, Script([MIXED, MIXED]))
+        if is_dead:
+            with pytest.raises(MadrlError, match=r"^train step 2: the vLLM engine of vllm_server_0_0 died"):
+                sampled(buffer)
+        else:
+            sampled(buffer)
+    finally:
+        ray.kill(server)
 
 
 def test_a_step_in_which_nothing_comes_back_ends_at_the_limit(tmp_path: Path) -> None:
