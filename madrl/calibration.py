@@ -8,7 +8,8 @@ pushed down however rare it is. The update that a policy with the shares q can e
     g_c(q) = E[n_c (R_c(n) - m(n)) / (G s(n))],   n ~ Multinomial(G, q)
 
 with R_c(n) the reward of category c in a group with the counts n, and m, s the mean and the standard deviation
-(ddof 1, as GRPO's) of the rewards in that group; a group in one category contributes 0. ``expected_update`` is g,
+(ddof 1, as GRPO's) of the rewards in that group; a group in one category contributes 0. Where the trainer does not
+divide by the deviation, as Dr. GRPO does not, s is 1. ``expected_update`` is g,
 ``offsets`` are the numbers delta_c which make g(p*) zero when R_c is r_div,c + delta_c, and ``resting_shares`` is the
 q at which g is zero: what the reward alone steers to.
 
@@ -69,6 +70,8 @@ class Reward(NamedTuple):
     """A key of DIVERGENCES."""
     epsilon: float
     """Smoothing of the target, where the divergence has it."""
+    norm_by_std: bool = True
+    """Whether advantages are divided by the group's deviation."""
 
 
 def offsets(reward: Reward) -> Array:
@@ -78,8 +81,8 @@ def offsets(reward: Reward) -> Array:
     peak). Its mean under p* is 0, and categories that are wanted equally share one offset. Not writable.
 
     In a group with two categories the normalised reward is a sign, whatever its size: g jumps with delta and may have
-    no zero. Where most groups are such ones (two wanted categories, or four responses) these are the offsets with the
-    smallest largest g that was found.
+    no zero, unless ``norm_by_std`` is off. Where most groups are such ones (two wanted categories, or four responses)
+    these are the offsets with the smallest largest g that was found.
 
     Takes 0.1 s of CPU time for five categories and 1 s for a hundred the first time, from whatever thread, and nothing
     after that: the offsets of the last KEPT different ``reward`` are kept, which holds the targets of a data set whose
@@ -120,7 +123,8 @@ def _offsets(reward: Reward) -> Array:
         plain, delta, least = _rewards(_by_count(reward), counts), found, np.inf
         for _ in range(MAX_ITERATIONS):
             # Categories that are wanted equally differ in their draws only, which is noise.
-            update, slope = (_mean_of_equals(values, target) for values in _update(counts, weights, plain + delta))
+            both = _update(reward, counts, weights, plain + delta)
+            update, slope = (_mean_of_equals(values, target) for values in both)
             farthest = np.abs(update[wanted]).max()
             if farthest < least:
                 found, least = delta, farthest
@@ -137,7 +141,7 @@ def _offsets(reward: Reward) -> Array:
 def expected_update(reward: Reward, shares: Array, delta: Array | float = 0.0, seed: int = 0) -> Array:
     """g, shape (K,), at a policy with ``shares``, for r_div + ``delta``, in units of GRPO's advantages; sums to 0."""
     counts, weights = _groups(reward.group_size, shares, DRAWS, seed)
-    return _update(counts, weights, _rewards(_by_count(reward), counts) + delta)[0]
+    return _update(reward, counts, weights, _rewards(_by_count(reward), counts) + delta)[0]
 
 
 def resting_shares(reward: Reward, calibrated: bool) -> Array:
@@ -156,7 +160,7 @@ def resting_shares(reward: Reward, calibrated: bool) -> Array:
     weights = np.full(draws, 1.0 / draws)
     for iteration in range(REST_ITERATIONS):
         counts = np.random.default_rng(iteration).multinomial(reward.group_size, shares, size=draws).astype(float)
-        update, slope = _update(counts, weights, _rewards(by_count, counts) + delta)
+        update, slope = _update(reward, counts, weights, _rewards(by_count, counts) + delta)
         step = np.zeros(target.size)
         step[wanted] = np.clip(update[wanted] / np.maximum(slope[wanted], 1e-12), -MAX_LOG_STEP, MAX_LOG_STEP)
         # Smaller steps as the noise of the draws becomes what is left.
@@ -192,13 +196,14 @@ def _rewards(by_count: Array, counts: Array) -> Array:
     return rewards
 
 
-def _update(counts: Array, weights: Array, rewards: Array) -> tuple[Array, Array]:
+def _update(reward: Reward, counts: Array, weights: Array, rewards: Array) -> tuple[Array, Array]:
     """g, shape (K,), and its slope in delta_c with the deviations held fixed, E[n_c (1 - n_c/G) / (G s)]."""
     size = counts.sum(axis=1, keepdims=True)
     mean = (counts * rewards).sum(axis=1, keepdims=True) / size
     deviation = np.sqrt((counts * (rewards - mean) ** 2).sum(axis=1, keepdims=True) / (size - 1))
     with np.errstate(divide="ignore"):
-        scale = np.where(deviation > EQUAL_REWARDS, weights[:, None] / (size * deviation), 0.0)
+        divisor = deviation if reward.norm_by_std else 1.0
+        scale = np.where(deviation > EQUAL_REWARDS, weights[:, None] / (size * divisor), 0.0)
     update = (scale * counts * (rewards - mean)).sum(axis=0)
     slope = (scale * counts * (1.0 - counts / size)).sum(axis=0)
     return update, slope

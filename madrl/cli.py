@@ -395,6 +395,7 @@ def _rescore(parser: ArgumentParser, words: Sequence[str]) -> None:
         "off_support": f"off-support r_div; {', '.join(OFF_SUPPORT_RULES)}",
         "off_support_reward": "flat's, at most",
         "calibrate": "offsets that put GRPO's resting point on the target",
+        "norm_by_std": "of a trainer that divides advantages by the group's deviation, which the offsets are for",
     }
     _add_response_files(parser, "one response per line: group, category, correct", "rewards")
     parser.add_argument("--categories", metavar="A,B,C", required=True, help="the declared categories, in order")

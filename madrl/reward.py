@@ -107,6 +107,9 @@ class RewardConfig:
     """Whether each category's r_div gets an offset that puts the resting point of GRPO's update on the target
     (``madrl.calibration``). Without it a category with p* G near or below 1 is pushed down however rare it is. The
     offsets are 0, and change nothing, for targets whose wanted categories are wanted equally."""
+    norm_by_std: bool = True
+    """Whether the trainer divides a group's advantages by their deviation, as GRPO does and Dr. GRPO does not: the
+    offsets are for that. In a run it is veRL's ``algorithm.norm_adv_by_std_in_grpo``."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.divergence, str) or self.divergence not in DIVERGENCES:
@@ -121,6 +124,8 @@ class RewardConfig:
         self._check("off_support_reward", -1e6, 1e6, "-1 is the default")
         if not isinstance(self.calibrate, bool):
             raise MadrlError(f"calibrate={self.calibrate!r} is neither true nor false")
+        if not isinstance(self.norm_by_std, bool):
+            raise MadrlError(f"norm_by_std={self.norm_by_std!r} is neither true nor false")
         if self.calibrate and self.form in ("rlvr", "gapo"):
             raise MadrlError(f"calibrate=True with form={self.form}, which does not train on r_div: leave it out")
         if self.gate_floor is not None:
@@ -253,7 +258,7 @@ def score_prompt(
 
 def what_decides(target: NDArray[np.float64], n_counted: int, config: RewardConfig) -> calibration.Reward:
     """What the offsets of a group with that many counted responses follow from."""
-    return calibration.Reward(tuple(target.tolist()), n_counted, config.divergence, config.epsilon)
+    return calibration.Reward(tuple(target.tolist()), n_counted, config.divergence, config.epsilon, config.norm_by_std)
 
 
 def _with_unclassified(

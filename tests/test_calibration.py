@@ -22,36 +22,42 @@ from madrl.targets import peak, uniform
 SKEWED = (0.6, 0.2, 0.1, 0.05, 0.05)
 
 
-def mean_advantages(calibrate: bool, groups: int = 4_000) -> list[float]:
+def mean_advantages(calibrate: bool, norm_by_std: bool, groups: int = 4_000) -> list[float]:
     """What GRPO's advantages of each category sum to in groups of 16 from a policy on SKEWED, per response, by
     ``score_group`` itself: positive is pushed up."""
     target, generator = np.array(SKEWED), np.random.default_rng(7)
-    config = RewardConfig(divergence="rkl", alpha=0.0, calibrate=calibrate)
+    config = RewardConfig(divergence="rkl", alpha=0.0, calibrate=calibrate, norm_by_std=norm_by_std)
     pushed = np.zeros(5)
     for _ in range(groups):
         indices = generator.choice(5, size=16, p=target)
         reward = score_group(indices, [None] * 16, target, config).reward
         if np.ptp(reward) > 0:
-            advantage = (reward - reward.mean()) / reward.std(ddof=1)
+            advantage = (reward - reward.mean()) / (reward.std(ddof=1) if norm_by_std else 1.0)
             pushed += np.bincount(indices, weights=advantage, minlength=5)
     means: list[float] = (pushed / (16 * groups)).tolist()
     return means
 
 
-def test_at_the_target_plain_rewards_push_rare_categories_down_and_calibrated_ones_push_nothing() -> None:
-    plain, calibrated = mean_advantages(calibrate=False), mean_advantages(calibrate=True)
+@pytest.mark.parametrize("norm_by_std", [True, False])
+def test_at_the_target_plain_rewards_push_rare_categories_down_and_calibrated_ones_push_nothing(
+    norm_by_std: bool,
+) -> None:
+    plain, calibrated = (mean_advantages(calibrate, norm_by_std) for calibrate in (False, True))
     # 16 x 0.05 = 0.8 in a group: a lone response has q = 1/16 > 0.05, so that its reward is negative.
     assert plain[3] < -0.02
     assert plain[4] < -0.02
-    assert plain[0] > 0.1
+    assert plain[0] > 0.05
     # 4,000 groups of 16 leave a standard error of about 0.003 at the most.
     assert calibrated == pytest.approx([0.0] * 5, abs=0.012)
 
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)
 @pytest.mark.parametrize("size", [8, 16, 32])
-def test_the_expected_update_at_the_target_is_zero_with_the_offsets(divergence: str, size: int) -> None:
-    reward = Reward(SKEWED, size, divergence, 1e-3)
+@pytest.mark.parametrize("norm_by_std", [True, False])
+def test_the_expected_update_at_the_target_is_zero_with_the_offsets(
+    divergence: str, size: int, norm_by_std: bool
+) -> None:
+    reward = Reward(SKEWED, size, divergence, 1e-3, norm_by_std)
     plain = np.abs(expected_update(reward, np.array(SKEWED))).max()
     assert np.abs(expected_update(reward, np.array(SKEWED), offsets(reward), seed=1)).max() < 0.1 * plain
 
@@ -65,6 +71,15 @@ def test_where_a_group_holds_two_categories_and_no_offset_is_exact_the_best_one_
         np.abs(expected_update(reward, np.array(target), delta)).max() for delta in (0.0, offsets(reward))
     )
     assert 0.001 < calibrated <= plain
+
+
+@pytest.mark.parametrize(("target", "size", "divided"), [((0.95, 0.05), 16, 0.01), ((0.9, 0.1), 8, 0.03)])
+def test_without_the_division_two_categories_come_to_rest_on_the_target(
+    target: tuple[float, ...], size: int, divided: float
+) -> None:
+    shares = {norm: resting_shares(Reward(target, size, "rkl", 1e-3, norm), True) for norm in (True, False)}
+    assert shares[False] == pytest.approx(target, abs=0.005)
+    assert np.abs(shares[True] - target).max() > divided
 
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)

@@ -103,9 +103,9 @@ def register_resolvers() -> None:
     OmegaConf.register_new_resolver("flash_attn", with_flash_attn, replace=True)
 
 
-def _calibrates(adv_estimator: str, divides_by_deviation: bool, form: str, attributes: Any) -> bool:
+def _calibrates(adv_estimator: str, form: str, attributes: Any) -> bool:
     """Whether a run's rewards are calibrated unless it says otherwise (``madrl.reward.calibrate``)."""
-    return adv_estimator == "grpo" and divides_by_deviation and form == "additive" and not attributes
+    return adv_estimator == "grpo" and form == "additive" and not attributes
 
 
 def _final_target(schedule: Any) -> Any:

@@ -207,11 +207,8 @@ def _estimator_refusals(config: DictConfig) -> Iterator[str]:
             "algorithm.norm_adv_by_std_in_grpo=False: veRL does not pass it to adv_estimator=grpo_vectorized; use "
             "adv_estimator=grpo"
         )
-    if config.madrl.reward.calibrate and (name != "grpo" or not algorithm.norm_adv_by_std_in_grpo):
-        yield (
-            "madrl.reward.calibrate=True: its offsets are for adv_estimator=grpo with norm_adv_by_std_in_grpo=True; "
-            "set these, or leave it out"
-        )
+    if config.madrl.reward.calibrate and name != "grpo":
+        yield "madrl.reward.calibrate=True: its offsets are for adv_estimator=grpo; set that, or leave it out"
     if algorithm.gamma != 1.0 and name != "reinforce_plus_plus":
         yield f"algorithm.gamma={algorithm.gamma!r}: of the supported estimators only reinforce_plus_plus reads it"
 

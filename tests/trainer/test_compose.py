@@ -306,7 +306,7 @@ def test_a_prompt_has_as_many_responses_in_validation_and_holdout_on_gpus_as_in_
         ([], True),
         (["madrl.reward.form=rlvr"], False),
         (["madrl.reward.form=gated"], False),
-        (["algorithm.norm_adv_by_std_in_grpo=false"], False),
+        (["algorithm.norm_adv_by_std_in_grpo=false"], True),
         (["algorithm.adv_estimator=rloo"], False),
         (["madrl.reward.calibrate=false"], False),
     ],
@@ -317,3 +317,4 @@ def test_rewards_are_calibrated_where_the_update_is_the_one_that_the_offsets_are
     config = compose([*TINY, *overrides])
     assert config.madrl.reward.calibrate is calibrates
     assert config.trainer.v1.sampler.sampler_kwargs.madrl.reward.calibrate is calibrates
+    assert config.madrl.reward.norm_by_std is config.algorithm.norm_adv_by_std_in_grpo

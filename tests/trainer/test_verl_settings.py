@@ -62,7 +62,6 @@ def test_a_key_with_a_rule_is_one_that_verl_knows(composed: DictConfig, key: str
 
 TOGETHER: list[tuple[dict[str, Any], str]] = [
     ({"algorithm.adv_estimator": "grpo_vectorized", "algorithm.norm_adv_by_std_in_grpo": False}, "does not pass it"),
-    ({"madrl.reward.calibrate": True, "algorithm.norm_adv_by_std_in_grpo": False}, "set these, or leave it out"),
     ({"madrl.reward.calibrate": True, "algorithm.adv_estimator": "rloo"}, "its offsets are for adv_estimator=grpo"),
     ({"algorithm.adv_estimator": "mine"}, "veRL has no such estimator; use one of"),
     ({"algorithm.gamma": 0.9}, "only reinforce_plus_plus reads it"),
