@@ -154,9 +154,9 @@ class Running:
             time.sleep(0.05)
 
     def last_words(self) -> str:
-        """What the launcher says last."""
+        """What the launcher says last, with RUN for the run's folder."""
         lines = [line for line in self.said.read_text(errors="replace").splitlines() if line.strip()]
-        return lines[-1].strip() if lines else ""
+        return lines[-1].strip().replace(str(self.run.root), "RUN") if lines else ""
 
     def stop(self) -> None:
         """As Ctrl-C or a scheduler does."""

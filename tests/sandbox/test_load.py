@@ -53,8 +53,9 @@ def test_64_clients_get_the_verdicts_of_one_and_nothing_leaks(own_service: Any) 
         return len(family), sum(p.num_fds() for p in family), sum(p.memory_info().rss for p in family) / 2**20
 
     def at_rest() -> tuple[int, int, float]:
-        """What the service holds when each worker keeps a sandbox for each language: as many as it ever keeps, where
-        one whose program has failed is not replaced before it is needed. Waits for that, for at most five minutes."""
+        """What the service holds when each worker keeps a sandbox for each language that is used here: as many as it
+        ever keeps, where one whose program has failed is not replaced before it is needed. Waits for that, for at most
+        five minutes."""
         workers = [child for child in front.children() if "sandbox.worker" in child.cmdline()]
         assert len(workers) == SLOTS
         deadline = time.monotonic() + 300
@@ -63,9 +64,9 @@ def test_64_clients_get_the_verdicts_of_one_and_nothing_leaks(own_service: Any) 
             for language in WARM_UP:
                 service.judges_correctly(language)
             with contextlib.suppress(psutil.NoSuchProcess):
-                kept = [len(worker.children()) for worker in workers]
-                if kept == [len(WARM_UP)] * SLOTS or is_last:
-                    assert kept == [len(WARM_UP)] * SLOTS
+                kept = min(len(worker.children()) for worker in workers)
+                if kept >= len(WARM_UP) or is_last:
+                    assert kept >= len(WARM_UP)
                     return held()
 
     alone = [judge(fields) for fields in programs]
