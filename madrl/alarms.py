@@ -131,14 +131,16 @@ class CollapsedLimit(NamedTuple):
         return cls(on_target, on_target + excess, groups)
 
 
-def single_category_rate_on(target: NDArray[np.float64], group_size: int) -> float:
-    """The rate of groups in one category under ``target``, sum_c p*_c^G: all of them, for a target in one category."""
-    return float(np.sum(target**group_size))
+def single_category_rate_on(target: NDArray[np.float64], responses: int) -> float:
+    """The rate of groups in one category under ``target``, sum_c p*_c^n, where ``responses`` = n of a group are
+    on-support: all of them, for a target in one category or a single response; none, where no response is on-support
+    (``metrics.single_category_rate``)."""
+    return float(np.sum(target**responses)) if responses else 0.0
 
 
-def collapsed_limit(target: NDArray[np.float64], group_size: int) -> CollapsedLimit:
-    """The limit for groups of ``group_size`` responses under ``target``."""
-    return CollapsedLimit.of(single_category_rate_on(target, group_size))
+def collapsed_limit(target: NDArray[np.float64], responses: Sequence[int]) -> CollapsedLimit:
+    """The limit under ``target`` for groups that have so many on-support responses each."""
+    return CollapsedLimit.of(float(np.mean([single_category_rate_on(target, n) for n in responses])))
 
 
 def gauges_of(settings: Settings, prompts: int, group_size: int) -> tuple[Gauge, ...]:

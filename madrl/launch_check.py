@@ -21,7 +21,7 @@ from madrl.alarms import collapsed_limit
 from madrl.evaluation.accuracy import accuracy_at_target, verdicts
 from madrl.evaluation.metrics import pass_at_1, shares, single_category_rate
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.frequency import category_counts
+from madrl.frequency import OFF_SUPPORT, category_counts
 from madrl.reward import what_decides
 from madrl.settings import Settings
 
@@ -76,7 +76,7 @@ class LaunchProblem(NamedTuple):
 
 
 def launch_problem(
-    settings: Settings, group_size: int, groups: Sequence[NDArray[np.int64]], earlier: NDArray[np.int64]
+    settings: Settings, groups: Sequence[NDArray[np.int64]], earlier: NDArray[np.int64]
 ) -> LaunchProblem | None:
     """What is wrong with the model that a run starts from; None when it can be steered.
 
@@ -86,14 +86,14 @@ def launch_problem(
     name.
 
     Args:
-        group_size: how many responses a prompt of the training batch was to get.
-        groups: for each prompt of the first training batch, its responses' category indices.
+        groups: for each prompt of the first training batch, the category indices of the responses that came back. They
+            may be fewer than were asked for: a group that lost a session is replaced while its others are on their way.
         earlier: the category indices of the responses that came before that batch, in the first validation.
     """
     found = []
     stopping = False
-    limit = collapsed_limit(settings.target, group_size)
     rate = single_category_rate(groups)
+    limit = collapsed_limit(settings.target, [int(np.sum(group != OFF_SUPPORT)) for group in groups] or [0])
     if rate is not None and rate > limit.rate and len(groups) >= limit.groups:
         stopping = True
         found.append(

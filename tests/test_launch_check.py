@@ -37,7 +37,7 @@ def of(*indices: int) -> NDArray[np.int64]:
 
 
 def test_a_model_that_answers_in_english_only_is_told_in_one_line_with_what_was_seen() -> None:
-    problem = launch_problem(settings(), 16, [np.zeros(16, dtype=np.int64)] * 8, np.zeros(120, dtype=np.int64))
+    problem = launch_problem(settings(), [np.zeros(16, dtype=np.int64)] * 8, np.zeros(120, dtype=np.int64))
     assert problem is not None
     assert problem.stops
     assert problem.text == (
@@ -49,17 +49,27 @@ def test_a_model_that_answers_in_english_only_is_told_in_one_line_with_what_was_
 
 def test_groups_that_are_each_in_one_category_cannot_be_steered_though_the_pooled_shares_are_right() -> None:
     groups = [np.full(16, i % 5, dtype=np.int64) for i in range(10)]
-    problem = launch_problem(settings(), 16, groups, NONE)
+    problem = launch_problem(settings(), groups, NONE)
     assert problem is not None
     assert "100.0% of the 10 prompts" in problem.text
     assert "none of" not in problem.text
 
 
 def test_the_one_category_rate_is_held_against_the_limit_of_the_alarm() -> None:
-    # Uniform over five, 16 responses: on target 5 * 0.2^16 = 3e-11 of the groups, so the limit is half of them.
+    # Uniform over five, 7 or 8 on-support responses: on target at most 5 * 0.2^7 = 6e-5 of the groups, so the limit is
+    # half of them.
     mixed, single = of(0, 1, 2, 3, 4, 0, 1, 2), of(*[2] * 7, OFF_SUPPORT)
-    assert launch_problem(settings(), 16, [mixed, single], NONE) is None, "half is not more than half"
-    assert launch_problem(settings(), 16, [mixed, single, single], NONE) is not None
+    assert launch_problem(settings(), [mixed, single], NONE) is None, "half is not more than half"
+    assert launch_problem(settings(), [mixed, single, single], NONE) is not None
+
+
+def test_groups_of_which_one_response_came_back_have_not_collapsed() -> None:
+    # As a trainer that samples ahead sees them: the group that lost a session is replaced before its others arrive.
+    lost = [of(3), of(1, OFF_SUPPORT), of(4)]
+    assert launch_problem(settings(), [*lost, of(0, 1, 2, 3)], NONE) is None
+    # Of two responses each, 0.2 of the groups on target: the limit is 0.6, 5 standard errors away with 25 groups.
+    assert launch_problem(settings(), [of(3, 3)] * 24, NONE) is None
+    assert launch_problem(settings(), [of(i % 5, i % 5) for i in range(26)], NONE) is not None
 
 
 def test_a_few_groups_prove_nothing_where_the_target_itself_gives_groups_of_one_category() -> None:
@@ -67,28 +77,28 @@ def test_a_few_groups_prove_nothing_where_the_target_itself_gives_groups_of_one_
     # 0.8145 * 0.1855 * (5 / 0.0927)^2 = 439.1 groups away.
     target, single = settings({"en": 95, "fr": 5}), np.zeros(4, dtype=np.int64)
     validation = of(*[4] * 5)
-    assert launch_problem(target, 4, [single] * 439, validation) is None
-    assert launch_problem(target, 4, [single] * 440, validation) is not None
+    assert launch_problem(target, [single] * 439, validation) is None
+    assert launch_problem(target, [single] * 440, validation) is not None
 
 
 def test_a_wanted_category_is_missed_from_twenty_expected_responses_on_the_first_validation_included() -> None:
     # A fifth of 100 responses is 20.
     four = of(0, 1, 2, 3)
-    assert launch_problem(settings(), 4, [four] * 10, of(*[0] * 59)) is None
-    problem = launch_problem(settings(), 4, [four] * 10, of(*[0] * 60))
+    assert launch_problem(settings(), [four] * 10, of(*[0] * 59)) is None
+    problem = launch_problem(settings(), [four] * 10, of(*[0] * 60))
     assert problem is not None
     assert "none of the 100 responses is fr, which" in problem.text
-    assert launch_problem(settings(), 4, [four] * 10, of(*[0] * 59, 4)) is None, "the validation has seen it"
+    assert launch_problem(settings(), [four] * 10, of(*[0] * 59, 4)) is None, "the validation has seen it"
 
 
 def test_what_the_target_excludes_may_be_missing() -> None:
     groups = [of(2, 3, 4, 2)] * 100
-    assert launch_problem(settings("peak"), 4, groups, NONE) is None
-    assert launch_problem(settings("uniform"), 4, groups, NONE) is not None
+    assert launch_problem(settings("peak"), groups, NONE) is None
+    assert launch_problem(settings("uniform"), groups, NONE) is not None
 
 
 def test_a_model_that_is_off_support_throughout_cannot_be_steered_either() -> None:
-    problem = launch_problem(settings(), 16, [np.full(16, OFF_SUPPORT)] * 8, NONE)
+    problem = launch_problem(settings(), [np.full(16, OFF_SUPPORT)] * 8, NONE)
     assert problem is not None
     assert problem.text.endswith("(first validation and first batch: all off-support).")
 
@@ -99,7 +109,7 @@ def test_the_skewed_mix_that_the_miniatures_start_from_passes(target: str, promp
     chances = 0.97 * np.array([0.45, 0.25, 0.1, 0.1, 0.1])
     for _ in range(300):
         drawn = rng.choice([0, 1, 2, 3, 4, OFF_SUPPORT], size=(prompts, group), p=[*chances, 0.03])
-        assert launch_problem(settings(target), group, list(drawn), NONE) is None
+        assert launch_problem(settings(target), list(drawn), NONE) is None
 
 
 def test_a_control_without_distributional_reward_never_stops() -> None:
@@ -116,14 +126,14 @@ def test_a_launch_check_of_another_name_is_named_with_the_two_there_are() -> Non
 
 def test_with_hints_a_missing_category_stops_no_run_and_collapsed_groups_still_do() -> None:
     hinted = settings(hints=2, naming="language")
-    missing = launch_problem(hinted, 4, [of(0, 1, 2, 3)] * 25, NONE)
+    missing = launch_problem(hinted, [of(0, 1, 2, 3)] * 25, NONE)
     assert missing is not None
     assert not missing.stops
     assert missing.text.startswith(
         "launch check: the model that this run starts from cannot be steered without hints: none of the 100 responses "
         "is fr, which the target wants, and which madrl.hints=2 asks for (first"
     )
-    collapsed = launch_problem(hinted, 16, [np.zeros(16, dtype=np.int64)] * 8, NONE)
+    collapsed = launch_problem(hinted, [np.zeros(16, dtype=np.int64)] * 8, NONE)
     assert collapsed is not None
     assert collapsed.stops
 

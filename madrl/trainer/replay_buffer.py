@@ -182,7 +182,7 @@ class MadReplayBuffer(ReplayBuffer):
         if settings.target_schedule is None and any(record.get(TARGET) is not None for record in seen):
             return [NO_LAUNCH_CHECK]
         first = replace(settings, target=settings.target_at(1))  # a schedule starts where the policy can be steered
-        problem = launch_check.launch_problem(first, size, groups, earlier)
+        problem = launch_check.launch_problem(first, groups, earlier)
         if problem is not None and problem.stops:
             raise MadrlError(f"{problem.text} {launch_check.remedy(settings)}")
         notes = launch_check.target_notes(settings, size) + launch_check.start_notes(
@@ -299,10 +299,12 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     could classify. What the machinery does (ungraded responses, queues, times) and what the update sees of a group (its
     rewards' spread) are of all of them.
 
+    ``mad/single_category_group_rate_on_target`` is the rate of one-category groups that a policy on the target has with
+    as many on-support responses: all of them, where each group has one.
+
     Where prompts have targets of their own, or the run a schedule, each prompt is measured against its own, and the
-    pool against their mean, which is then a metric too: ``mad/target/<category>``. So are the rate of one-category
-    groups that a policy on the targets has, ``mad/single_category_group_rate_on_target``, and the mean of its JSD,
-    ``mad/jsd_per_prompt_floor``.
+    pool against their mean, which is then a metric too: ``mad/target/<category>``. So is the mean of the JSD that a
+    policy on the targets has, ``mad/jsd_per_prompt_floor``.
 
     Each further attribute (``madrl.attributes``) has ATTRIBUTE_METRICS of its own, whose names begin with
     ``mad/attributes/<name>/``. The reward and its divergence part are of all attributes together.
@@ -355,11 +357,11 @@ def _metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str, flo
         # GRPO divides by a group's deviation: a small one teaches as much as a large one, and none teaches nothing.
         "equal_reward_group_rate": _mean([max(r) - min(r) <= EQUAL_REWARD_TOLERANCE for r in group_rewards]),
     }
+    alike = [single_category_rate_on(p, n) for p, n in zip(targets, counts.tolist(), strict=True)]
+    found["single_category_group_rate_on_target"] = _mean(alike)
     found |= {f"share/{n}": float(s) for n, s in zip(names, measure.shares(indices, len(names)), strict=True)}
     if any(TARGET in record for record in records):
         found |= {f"target/{n}": float(p) for n, p in zip(names, mean, strict=True)}
-        alike = [single_category_rate_on(p, len(group)) for p, group in zip(targets, groups, strict=True)]
-        found["single_category_group_rate_on_target"] = _mean(alike)
         if counts.any():
             some = counts > 0
             found["jsd_per_prompt_floor"] = measure.jsd_per_prompt_floor(targets[some], counts[some].tolist(), 1).mean

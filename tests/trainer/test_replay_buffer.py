@@ -57,6 +57,8 @@ def test_the_metrics_of_a_batch_worked_by_hand() -> None:
     assert metrics["mad/off_support_rate"] == 0.25
     assert metrics["mad/ungraded_rate"] == 0.25
     assert metrics["mad/single_category_group_rate"] == 1.0, "p is all a; what is on-support of q is b"
+    # On target half of the groups of two are, and all of one response.
+    assert metrics["mad/single_category_group_rate_on_target"] == pytest.approx((0.5 + 1) / 2)
     assert metrics["mad/pass@1"] == pytest.approx(2 / 3), "two right of three graded"
     # q = (2/3, 1/3) against (1/2, 1/2): m = (7/12, 5/12);
     # 1/2 [1/2 log(6/7) + 1/2 log(6/5)] + 1/2 [2/3 log(8/7) + 1/3 log(4/5)] = 0.01437
@@ -162,9 +164,9 @@ def test_each_prompt_is_measured_against_its_own_target_and_the_pool_against_the
     of_p = jensen_shannon_value(np.array([1.0, 0.0]), np.array([0.75, 0.25]))
     of_q = jensen_shannon_value(np.array([0.5, 0.5]), np.array([0.0, 1.0]))
     assert metrics["mad/jsd_per_prompt"] == pytest.approx((of_p + of_q) / 2)
-    # A policy on the targets has p in one category always, and q, of two responses, every second time; p's JSD is then
-    # 0, and q's that of one response.
-    assert metrics["mad/single_category_group_rate_on_target"] == pytest.approx((1 + 0.5) / 2)
+    # A policy on the targets has p in one category always, and so q, of which one response is on-support; p's JSD is
+    # then 0, and q's that of one response.
+    assert metrics["mad/single_category_group_rate_on_target"] == 1.0
     assert metrics["mad/jsd_per_prompt_floor"] == pytest.approx((0 + of_q) / 2)
 
 
@@ -174,7 +176,7 @@ def test_the_metrics_of_a_target_that_is_the_run_s_own_are_the_run_s() -> None:
     expected = batch_metrics(records, settings())
     assert {name: found[name] for name in expected} == expected
     assert {name.removeprefix("mad/") for name in found.keys() - expected.keys()} == {
-        "target/a", "target/b", "single_category_group_rate_on_target", "jsd_per_prompt_floor",
+        "target/a", "target/b", "jsd_per_prompt_floor",
     }  # fmt: skip
 
 

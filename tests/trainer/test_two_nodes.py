@@ -86,7 +86,8 @@ def test_each_node_has_a_rank_and_the_run_was_resumed(runs: Runs) -> None:
     attempts = [Path(path).stem for path in runs.two.metrics.glob("*.jsonl")]
     assert sorted(attempts) == ["attempt-1", "attempt-2"]
     assert [step for step in runs.two.history() if step] == list(range(1, STEPS + 1))
-    assert len(set(runs.pids)) == 4, "two reward workers in each attempt"
+    # Each attempt has two workers; a group goes to either, so that the four groups of the first may all go to one.
+    assert 2 <= len(set(runs.pids)) <= 4
 
 
 @pytest.mark.parametrize("step", range(1, STEPS + 1))
