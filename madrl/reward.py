@@ -317,7 +317,7 @@ def _divergence_reward(
     offsets = calibration.offsets(what_decides(target, n_counted, config)) if config.calibrate else 0.0
     by_category = divergence.reward(goal, frequency) + offsets
     on_support = indices != OFF_SUPPORT
-    rewards = np.full(indices.size, config.off_support_reward)
+    rewards = np.full(indices.size, config.off_support_reward, dtype=np.float64)
     rewards[on_support] = by_category[indices[on_support]]
     if config.off_support == "least_wanted" and not on_support.all():
         joined = divergence.reward(goal, np.minimum(frequency + 1.0 / max(1, n_counted), 1.0)) + offsets

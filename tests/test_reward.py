@@ -203,6 +203,20 @@ def test_a_flat_off_support_reward_is_the_same_in_every_group(divergence: str) -
     np.testing.assert_array_equal(score.divergence_reward[:3], usual.divergence_reward[:3])
 
 
+@pytest.mark.parametrize("form", ["additive", "gated"])
+def test_a_whole_number_in_a_config_is_as_good_as_a_float(form: str) -> None:
+    # `off_support_reward: -1` in a YAML file is an int: the group's other rewards were cut to whole numbers beside it.
+    group, target = np.array([0, 0, 0, 1, OFF_SUPPORT]), np.array([0.5, 0.5])
+    whole: dict[str, Any] = {"alpha": 0, "lambda_g": 1, "gate_floor": 0 if form == "gated" else None}
+    for rule in ("flat", "least_wanted"):
+        of_ints = RewardConfig(form=form, off_support=rule, off_support_reward=-1, **whole)
+        floats = {name: None if value is None else float(value) for name, value in whole.items()}
+        of_floats = RewardConfig(form=form, off_support=rule, off_support_reward=-1.0, **floats)
+        rewards = [score_group(group, [1.0] * 5, target, config).reward.tolist() for config in (of_ints, of_floats)]
+        assert rewards[0] == rewards[1]
+        assert len(set(rewards[0])) == 3
+
+
 def test_the_off_support_reward_is_the_most_that_off_support_earns_beside_a_lower_category() -> None:
     group = np.array([0, 1, OFF_SUPPORT])  # l2 to uniform(2) at q = (1/3, 1/3): 1/6 each, and 1/2 - 2/3 with one more
     for reward, expected in ((-0.5, -0.5), (-0.1, -1 / 6), (0.5, -1 / 6)):
