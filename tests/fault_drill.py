@@ -414,6 +414,7 @@ def main() -> None:
         write_page()
     else:
         os.environ.pop("MADRL_SANDBOX_URLS", None)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # so that the run is stopped too
         wanted = [names[name] for name in args.rows] or [row for name, row in names.items() if name not in written()]
         with work_folder(args.work) as folder:
             drill(wanted, folder)
