@@ -344,7 +344,8 @@ def table(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         if record is None:
             continue
         says = f"{record['outcome']}: `{shortened(record['line'])}`" if record.get("line") else record["outcome"]
-        left = "" if record["outcome"] == "goes on" else ", ".join(record["left"]) or "nothing"
+        goes_on = {"goes on": "", "goes on without it": "all of it"}
+        left = goes_on.get(record["outcome"], ", ".join(record.get("left", [])) or "nothing")
         cells = (row.process, row.phase, says, f"{record['seconds']:.0f} s", numbers(record), left)
         yield "| " + " | ".join(cells) + " |\n"
 
@@ -362,7 +363,8 @@ def numbers(record: Mapping[str, Any]) -> str:
     first, last = kept["steps"]
     difference = kept["largest_difference"]
     same = "the same" if difference <= 1e-4 else f"{difference:.0e} apart"
-    return f"{begins}steps {first} to {last} {same}"
+    steps = f"step {first}" if first == last else f"steps {first} to {last}"
+    return f"{begins}{steps} {same}"
 
 
 @contextmanager
