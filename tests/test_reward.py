@@ -210,7 +210,7 @@ def test_a_whole_number_in_a_config_is_as_good_as_a_float(form: str) -> None:
     whole: dict[str, Any] = {"alpha": 0, "lambda_g": 1, "gate_floor": 0 if form == "gated" else None}
     for rule in ("flat", "least_wanted"):
         of_ints = RewardConfig(form=form, off_support=rule, off_support_reward=-1, **whole)
-        floats = {name: None if value is None else float(value) for name, value in whole.items()}
+        floats: dict[str, Any] = {name: None if value is None else float(value) for name, value in whole.items()}
         of_floats = RewardConfig(form=form, off_support=rule, off_support_reward=-1.0, **floats)
         rewards = [score_group(group, [1.0] * 5, target, config).reward.tolist() for config in (of_ints, of_floats)]
         assert rewards[0] == rewards[1]

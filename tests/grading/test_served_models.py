@@ -122,10 +122,12 @@ async def test_a_served_classifier_says_what_the_same_model_says_here(tmp_path: 
     make_decoder(tmp_path / "decoder", LABELS)
     labels = {label: label for label in LABELS}
     here = SequenceModel(Options(str(tmp_path / "decoder"), "cpu", 32, None)).outputs(SENTENCES, probabilities=True)
-    with VllmServer(tmp_path / "decoder", "decoder", "--runner", "pooling", "--max-model-len", "64") as server:
+    # Of two long texts at a time, the second is read in parts.
+    limits = ("--max-model-len", "64", "--max-num-batched-tokens", "96")
+    with VllmServer(tmp_path / "decoder", "decoder", "--runner", "pooling", *limits) as server:
         classify = TextClassification(model="decoder", labels=labels, url=server.url)
         classify.check_ready()
-        strange = ["", "\ud800", "word " * 10_000]
+        strange = ["", "\ud800", *["word " * 10_000] * 8]
         found = await classify([Rollout(text, "") for text in (*SENTENCES, *strange)])
         probable = TextClassification(model="decoder", labels=labels, url=server.url, threshold=0.9, max_tokens=64)
         sure = await probable([Rollout(text, "") for text in SENTENCES])

@@ -102,8 +102,8 @@ class JsonService:
         """The latest moment, on the monotonic clock, at which it answered a question."""
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def ask(self, path: str, body: Mapping[str, Any], read: Callable[[Any], T]) -> T:
-        """What ``read`` finds in the answer to POST ``path`` with ``body``.
+    async def ask(self, path: str, body: Mapping[str, Any] | None, read: Callable[[Any], T]) -> T:
+        """What ``read`` finds in the answer to POST ``path`` with ``body``, or to GET where ``body`` is None.
 
         ``read`` raises UnreadableError for what is no answer to the question, and may raise what looking for keys that
         are not there raises. Raises NoAnswerError when the service refuses what the request says, and when
@@ -111,7 +111,7 @@ class JsonService:
         """
         self._enter_loop()
         # Characters that UTF-8 cannot carry (half a surrogate pair) are sent as "?".
-        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         trouble, unreadable = f"it waits for its turn, {self._concurrency} at a time", 0
         try:
             async with self._turns.taken(self._deadline_s, lambda: self._answered_at):
@@ -164,9 +164,11 @@ class JsonService:
             self._turns, self._pace = Turns(self._concurrency), Pace(self._per_minute)
             self._http = connections(self._deadline_s / 2, self._deadline_s / 2, self._headers)
 
-    async def _attempt(self, path: str, content: bytes) -> httpx.Response:
+    async def _attempt(self, path: str, content: bytes | None) -> httpx.Response:
         try:
-            answer = await self._http.post(f"{self.url}{path}", content=content)
+            answer = await self._http.request(
+                "GET" if content is None else "POST", f"{self.url}{path}", content=content
+            )
         except httpx.RequestError as error:
             raise _TroubleError(f"{type(error).__name__} {error}".rstrip()) from error
         status, said = answer.status_code, answer.text[:SHOWN_CHARACTERS]
