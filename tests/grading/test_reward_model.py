@@ -17,8 +17,12 @@ from madrl.grading.judges.text_classification import TextClassification
 from madrl.rollout import Classification, Rollout
 
 
-def service(handler: Handler) -> ScriptedService:
-    return ScriptedService(handler, post="/classify", get="/v1/models")
+def service(handler: Handler, **told: int) -> ScriptedService:
+    """It lists the models m, of which it tells ``told``, and another."""
+    found = ScriptedService(handler, post="/classify", get="/v1/models")
+    models = [{"id": "other", "max_model_len": 8}, {"id": "m"} | told]
+    found.health = Reply(body=json.dumps({"data": models}).encode())
+    return found
 
 
 def says(*outputs: list[float], label: str | None = "LABEL_0", backwards: bool = False) -> Reply:
@@ -112,6 +116,27 @@ async def test_a_served_model_is_asked_in_batches_and_answers_in_any_order() -> 
     assert sorted(len(request["input"]) for request in asked.requests) == [2, 3, 3]
     request = asked.requests[0]
     assert (request["model"], request["truncate_prompt_tokens"], request["use_activation"]) == ("m", 7, False)
+
+
+@pytest.mark.parametrize(
+    ("told", "wanted", "sent"),
+    [
+        ({"max_model_len": 512}, None, 511),
+        ({"max_model_len": 512}, 512, 511),
+        ({"max_model_len": 512}, 7, 7),
+        ({}, None, -1),
+        ({}, 7, 7),
+    ],
+)
+async def test_a_text_is_cut_to_one_token_less_than_the_served_model_takes(
+    told: dict[str, int], wanted: int | None, sent: int
+) -> None:
+    async with service(length, **told) as asked:
+        verify = RewardModel(model="m", url=asked.url, max_tokens=wanted)
+        for _ in range(2):
+            await verify(rollouts("a"))
+    assert [request["truncate_prompt_tokens"] for request in asked.requests] == [sent, sent]
+    assert asked.health_requests == 1
 
 
 @pytest.mark.parametrize("answer", [says(), says([1.0], [2.0]), Reply(), Reply(body=b'{"data": [{"index": 0}]}')])
