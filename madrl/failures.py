@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 EXCEPTION = re.compile(r"\b\w*(?:Error|Exception)\b")
-RAY_PREFIX = re.compile(r"^(?:\x1b\[\d*m)*\([\w:.]+ pid=\d+[^)]*\)(?:\x1b\[\d*m)*")
+WARNING = re.compile(r"\b\w*Warning: ")
+"""Python's own, which may quote an exception that nobody raised."""
+RAY_PREFIX = re.compile(r"^(?:\x1b\[\d*m)*\((?:[\w:.]+ )?pid=\d+[^)]*\)(?:\x1b\[\d*m)*")
 COLOURS = re.compile(r"\x1b\[\d*m")
 
 
@@ -65,8 +67,9 @@ def failure_of(lines: Sequence[str]) -> Failure | None:
 
 
 def last_error(lines: Sequence[str]) -> str | None:
-    """The last line that names an exception, without Ray's colours and actor name; None when no line does."""
-    found = next((line for line in reversed(lines) if EXCEPTION.search(line)), None)
+    """The last line that names an exception and is no warning, without Ray's colours and actor name; None when no line
+    does."""
+    found = next((line for line in reversed(lines) if EXCEPTION.search(line) and not WARNING.search(line)), None)
     return None if found is None else plain(found)
 
 

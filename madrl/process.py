@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 
 from madrl.errors import MadrlError
-from madrl.failures import failure_of, last_error
+from madrl.failures import RESUMES, failure_of, last_error
 from madrl.files import waited_for
 
 CPU_ENVIRONMENT = {
@@ -156,6 +156,12 @@ def _failed(log: Path, offset: int, exit_code: int) -> MadrlError:
         print("\n".join(lines[max(0, failure.place - LOG_LINES_BEFORE) :][:LOG_TAIL_LINES]), file=sys.stderr)
         return MadrlError(f"{failure.meaning} ({where})")
     print("\n".join(lines[-LOG_TAIL_LINES:]), file=sys.stderr)
+    if exit_code < 0:  # so that nothing in the log is of its death
+        return MadrlError(
+            f"veRL's main process was ended by signal {-exit_code} ({signal.strsignal(-exit_code)}); with 9 the kernel "
+            "ends it when the host has no memory left (`dmesg` has a line of that); "
+            f"{RESUMES}: the end of {log} is above"
+        )
     reason = f" ({error})" if error else ""
     return MadrlError(f"veRL failed with exit code {exit_code}{reason}: the end of {log} is above")
 

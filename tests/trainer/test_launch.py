@@ -194,6 +194,12 @@ def test_a_failing_trainer_is_one_error_with_the_end_of_its_log(
     assert "older attempt" not in shown
 
 
+def test_a_trainer_that_was_killed_is_told_by_its_signal_and_by_no_line_of_its_log(tmp_path: Path) -> None:
+    code = "echo KeyError: handled long ago; kill -9 $$"
+    with pytest.raises(MadrlError, match=r"^veRL's main process was ended by signal 9 \(Killed\); with 9 the kernel"):
+        run_logged(["sh", "-c", code], tmp_path / "train.log", {}, cpu=True)
+
+
 def test_what_our_plug_ins_mean_for_the_user_is_the_whole_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -213,6 +219,8 @@ def test_what_our_plug_ins_mean_for_the_user_is_the_whole_error(
             "torch.OutOfMemoryError: 4 GiB",
         ),
         ("loss 0.3", None),
+        ('UserWarning: an engine is not available: ModuleNotFoundError("No module")', None),
+        ("(pid=53) ValueError: no room", "ValueError: no room"),
     ],
 )
 def test_the_reason_of_a_failure_is_the_last_exception_in_the_log(line: str, reason: str | None) -> None:
