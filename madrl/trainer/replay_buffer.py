@@ -116,14 +116,18 @@ class MadReplayBuffer(ReplayBuffer):
         Raises MadrlError when too many responses are ungraded or did not come back (``check_outage``), in training and
         in validation: an outage must neither be trained on nor be reported as a result. Raises MadrlError also when the
         first training batch of a run shows that it cannot be steered (``madrl.launch_check``), and while it waits, when
-        an agent-loop worker is dead or nothing has come back for ``madrl.max_idle_s`` (``StepWatch``), and when an
-        engine is dead at the end (``check_engines``).
+        an agent-loop worker or an engine's server is dead or nothing has come back for ``madrl.max_idle_s``
+        (``StepWatch``), and when an engine is dead at the end (``check_engines``).
         """
         self._where = f"{partition_id} step {global_steps}"
         self._watch.begin()
         self._n_dropped, self._dropped = 0, []
         self._next_look = batch_size
-        batch, metrics = super().sample(global_steps, partition_id, batch_size)
+        try:
+            batch, metrics = super().sample(global_steps, partition_id, batch_size)
+        except RuntimeError:  # no response to any prompt, which a dead server may be the reason for
+            self._watch.check_living(self._where)
+            raise
         records = self._records(batch) + self._dropped
         groups = batch_size + self._n_dropped
         if partition_id == "train":

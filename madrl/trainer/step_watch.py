@@ -1,8 +1,9 @@
-"""What would let a step wait for ever: a dead agent-loop worker and no progress at all, found while it waits, and an
-engine that is dead when it is to take new weights.
+"""What would let a step wait for ever, or end with groups of nothing: a dead agent-loop worker or engine server and no
+progress at all, found while it waits, and an engine that is dead when it is to take new weights.
 
-veRL polls until enough groups have come back, and nobody asks after the workers that generate them:
-Ray tells of an actor's death those who wait for an answer of it, and the sessions of a batch answer nobody.
+veRL polls until enough groups have come back, and nobody asks after the workers that generate them, nor after the
+servers that these ask: Ray tells of an actor's death those who wait for an answer of it, and the sessions of a batch
+answer nobody.
 """
 
 import re
@@ -22,11 +23,12 @@ ANSWER_S = 30.0
 """How long the server of an engine may take to say whether that is alive, before it is believed to be."""
 
 
-def living_workers() -> set[str]:
-    """The names of this run's agent-loop workers that are alive, as the Ray cluster knows it."""
+def living_generators() -> set[str]:
+    """The names of this run's agent-loop workers and engine servers that are alive, as the Ray cluster knows it."""
     import ray.util
 
-    return {name for name in ray.util.list_named_actors() if name.startswith(WORKER_PREFIX)}
+    names = ray.util.list_named_actors()
+    return {name for name in names if name.startswith(WORKER_PREFIX) or ENGINE_SERVER.match(name)}
 
 
 def dead_engines() -> list[str]:
@@ -71,20 +73,20 @@ class StepWatch:
 
     Args:
         max_idle_s: seconds that a step may take without progress.
-        living: names the workers that are alive. Those of the first look are expected in all later ones.
+        living: names what generates responses and is alive. What the first look finds is expected in all later ones.
         clock: the time in seconds.
     """
 
     def __init__(
         self,
         max_idle_s: float,
-        living: Callable[[], set[str]] = living_workers,
+        living: Callable[[], set[str]] = living_generators,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.max_idle_s = max_idle_s
         self._living = living
         self._clock = clock
-        self._workers: set[str] = set()
+        self._generators: set[str] = set()
         self._progress: Hashable = None
         self._progress_at = clock()
         self._next_look = clock()
@@ -96,8 +98,7 @@ class StepWatch:
     def look(self, where: str, progress: Hashable) -> None:
         """Look at the step that is called ``where`` and has come as far as ``progress`` says, whatever that is.
 
-        Raises MadrlError when a worker has died since the first look, and when ``progress`` has been the same for
-        ``max_idle_s``.
+        Raises MadrlError when ``progress`` has been the same for ``max_idle_s``, and what ``check_living`` raises.
         """
         now = self._clock()
         if progress != self._progress:
@@ -111,12 +112,16 @@ class StepWatch:
         if now < self._next_look:
             return
         self._next_look = now + LOOK_EVERY_S
+        self.check_living(where)
+
+    def check_living(self, where: str) -> None:
+        """Raises MadrlError when an agent-loop worker or an engine's server has died since the first look."""
         living = self._living()
-        dead = sorted(self._workers - living)
+        dead = sorted(self._generators - living)
         if dead:
             raise MadrlError(
-                f"{where}: {len(dead)} of {len(self._workers)} agent-loop workers died ({', '.join(dead)}), and the "
-                "responses that they were generating will never come: the log says why, often too little memory; then "
-                "start the run again: it resumes"
+                f"{where}: {len(dead)} of {len(self._generators)} agent-loop workers and vLLM servers died "
+                f"({', '.join(dead)}), and the responses that they were generating will never come: the log says why, "
+                "often too little memory; then start the run again: it resumes"
             )
-        self._workers |= living
+        self._generators |= living

@@ -2,6 +2,7 @@
 groups that failed as a whole, and what stops a run that would generate or wait for ever; and the same when groups are
 sampled ahead."""
 
+import contextlib
 import json
 import os
 import signal
@@ -264,31 +265,62 @@ def test_a_run_that_has_begun_is_not_graded_again(tmp_path: Path) -> None:
     assert not RunFolder(tmp_path).launch_check.exists()
 
 
-def test_a_worker_that_is_killed_ends_a_run_that_would_wait_for_its_responses(tmp_path: Path) -> None:
-    class Worker:
-        """An agent-loop worker, as far as Ray goes."""
+@contextlib.contextmanager
+def processes(*names: str) -> Iterator[list[int]]:
+    """Actors of these names, as their process ids. Ray frees a name only some time after its actor has died."""
+
+    class Process:
+        """An agent-loop worker or an engine's server, as far as its life goes."""
 
         def pid(self) -> int:
             return os.getpid()
 
-    workers: list[Any] = [
-        ray.remote(Worker).options(num_cpus=0, name=f"{WORKER_PREFIX}{i}_{uuid.uuid4().hex[:8]}").remote()
-        for i in range(2)
-    ]
-    pids = ray.get([worker.pid.remote() for worker in workers])
+    actors: list[Any] = [ray.remote(Process).options(num_cpus=0, name=name).remote() for name in names]
+    try:
+        yield ray.get([actor.pid.remote() for actor in actors])
+    finally:
+        for actor in actors:
+            ray.kill(actor)
+
+
+@pytest.mark.parametrize(
+    ("lives", "dies"), [(f"{WORKER_PREFIX}0_a", f"{WORKER_PREFIX}1_b"), (f"{WORKER_PREFIX}0_c", "vllm_server_1_0")]
+)
+def test_a_process_that_is_killed_ends_a_run_that_would_wait_for_its_responses(
+    lives: str, dies: str, tmp_path: Path
+) -> None:
     buffer = buffer_of(tmp_path, Script([MIXED, MIXED]))
 
-    def kill_one_when_both_are_known() -> None:
-        while len(buffer._watch._workers) < 2:
+    def kill_one_when_both_are_known(pid: int) -> None:
+        while len(buffer._watch._generators) < 2:
             time.sleep(0.01)
-        os.kill(pids[1], signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
 
-    killer = threading.Thread(target=kill_one_when_both_are_known, daemon=True)
-    killer.start()
-    with pytest.raises(MadrlError, match=r"train step 2: 1 of 2 agent-loop workers died \(agent_loop_worker_1_\w+\)"):
-        buffer.sample(2, "train", PROMPTS + 1)
-    killer.join()
-    ray.kill(workers[0])
+    with processes(lives, dies) as pids:
+        killer = threading.Thread(target=kill_one_when_both_are_known, args=(pids[1],), daemon=True)
+        killer.start()
+        with pytest.raises(
+            MadrlError, match=rf"train step 2: 1 of 2 agent-loop workers and vLLM servers died \({dies}\)"
+        ):
+            buffer.sample(2, "train", PROMPTS + 1)
+        killer.join()
+
+
+def test_a_killed_server_is_named_when_it_has_left_no_response(tmp_path: Path) -> None:
+    """veRL's own words are of replacing failed groups, as they were of any step without a response."""
+    script = Script([LOST] * 4)
+    with processes("vllm_server_2_0") as [pid]:
+        buffer = buffer_of(tmp_path, script)
+        with pytest.raises(RuntimeError, match="no materializable trajectories"):
+            buffer.sample(2, "train", PROMPTS)
+        os.kill(pid, signal.SIGKILL)
+        while "vllm_server_2_0" in ray.util.list_named_actors():
+            time.sleep(0.01)
+        script.generate(PROMPTS)
+        with pytest.raises(
+            MadrlError, match=r"train step 2: 1 of 1 agent-loop workers and vLLM servers died \(vllm_server_2_0\)"
+        ):
+            buffer.sample(2, "train", PROMPTS)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,9 @@ def test_a_worker_that_dies_ends_the_step_with_its_name() -> None:
     scene.watch.look("train step 3", 0)
     scene.workers.remove("agent_loop_worker_1_b")
     scene.now = LOOK_EVERY_S
-    with pytest.raises(MadrlError, match=r"train step 3: 1 of 2 agent-loop workers died \(agent_loop_worker_1_b\)"):
+    with pytest.raises(
+        MadrlError, match=r"train step 3: 1 of 2 agent-loop workers and vLLM servers died \(agent_loop_worker_1_b\)"
+    ):
         scene.watch.look("train step 3", 0)
 
 
@@ -31,7 +33,7 @@ def test_a_worker_that_dies_between_two_steps_is_missed_too() -> None:
     scene.workers.clear()
     scene.now = 50.0
     scene.watch.begin()
-    with pytest.raises(MadrlError, match="2 of 2 agent-loop workers died"):
+    with pytest.raises(MadrlError, match="2 of 2 agent-loop workers and vLLM servers died"):
         scene.watch.look("train step 4", 0)
 
 
