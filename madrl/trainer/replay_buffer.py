@@ -125,7 +125,7 @@ class MadReplayBuffer(ReplayBuffer):
         self._next_look = batch_size
         try:
             batch, metrics = super().sample(global_steps, partition_id, batch_size)
-        except RuntimeError:  # no response to any prompt, which a dead server may be the reason for
+        except RuntimeError:  # no response to any prompt
             self._watch.check_living(self._where)
             raise
         records = self._records(batch) + self._dropped
@@ -139,6 +139,7 @@ class MadReplayBuffer(ReplayBuffer):
             metrics |= self._alarms(global_steps, batch_size, metrics)
         elif global_steps == 0:
             self._first_validation += records
+        self._watch.check_living(self._where)  # the reason comes before what it has led to
         self._check(global_steps, partition_id, records, groups)
         check_engines(self._where)
         return batch, metrics

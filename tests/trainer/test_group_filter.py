@@ -306,19 +306,24 @@ def test_a_process_that_is_killed_ends_a_run_that_would_wait_for_its_responses(
         killer.join()
 
 
-def test_a_killed_server_is_named_when_it_has_left_no_response(tmp_path: Path) -> None:
-    """veRL's own words are of replacing failed groups, as they were of any step without a response."""
-    script = Script([LOST] * 4)
-    with processes("vllm_server_2_0") as [pid]:
-        buffer = buffer_of(tmp_path, script)
-        with pytest.raises(RuntimeError, match="no materializable trajectories"):
-            buffer.sample(2, "train", PROMPTS)
+@pytest.mark.parametrize(
+    ("name", "groups"),
+    [
+        # veRL's own words are of replacing failed groups
+        pytest.param("vllm_server_2_0", [LOST, LOST], id="no response"),
+        # and ours of an outage
+        pytest.param("vllm_server_3_0", [MIXED, LOST], id="a few responses"),
+    ],
+)
+def test_a_server_that_was_killed_between_two_looks_is_named(name: str, groups: list[Group], tmp_path: Path) -> None:
+    buffer = buffer_of(tmp_path, Script(groups))
+    with processes(name) as [pid]:
+        buffer._watch.check_living("train step 1")
         os.kill(pid, signal.SIGKILL)
-        while "vllm_server_2_0" in ray.util.list_named_actors():
+        while name in ray.util.list_named_actors():
             time.sleep(0.01)
-        script.generate(PROMPTS)
         with pytest.raises(
-            MadrlError, match=r"train step 2: 1 of 1 agent-loop workers and vLLM servers died \(vllm_server_2_0\)"
+            MadrlError, match=rf"train step 2: 1 of 1 agent-loop workers and vLLM servers died \({name}\)"
         ):
             buffer.sample(2, "train", PROMPTS)
 
