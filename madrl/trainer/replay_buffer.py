@@ -116,17 +116,17 @@ class MadReplayBuffer(ReplayBuffer):
         Raises MadrlError when too many responses are ungraded or did not come back (``check_outage``), in training and
         in validation: an outage must neither be trained on nor be reported as a result. Raises MadrlError also when the
         first training batch of a run shows that it cannot be steered (``madrl.launch_check``), and while it waits, when
-        an agent-loop worker or an engine's server is dead or nothing has come back for ``madrl.max_idle_s``
+        an agent-loop worker, an engine's server or the queue is dead or nothing has come back for ``madrl.max_idle_s``
         (``StepWatch``), and when an engine is dead at the end (``check_engines``).
         """
         self._where = f"{partition_id} step {global_steps}"
-        self._watch.begin()
+        self._watch.begin(self._where)
         self._n_dropped, self._dropped = 0, []
         self._next_look = batch_size
         try:
             batch, metrics = super().sample(global_steps, partition_id, batch_size)
         except RuntimeError:  # no response to any prompt
-            self._watch.check_living(self._where)
+            self._watch.check_living()
             raise
         records = self._records(batch) + self._dropped
         groups = batch_size + self._n_dropped
@@ -139,7 +139,7 @@ class MadReplayBuffer(ReplayBuffer):
             metrics |= self._alarms(global_steps, batch_size, metrics)
         elif global_steps == 0:
             self._first_validation += records
-        self._watch.check_living(self._where)  # the reason comes before what it has led to
+        self._watch.check_living()  # the reason comes before what it has led to
         self._check(global_steps, partition_id, records, groups)
         check_engines(self._where)
         return batch, metrics
@@ -147,7 +147,7 @@ class MadReplayBuffer(ReplayBuffer):
     def _wait_for_next_poll(self, partition_id: str, last_debug_time: float) -> float:
         by_status = (self.pending_keys, self.running_keys, self.finished_keys, self.failure_keys)
         came = len(self.partitions[partition_id])
-        self._watch.look(self._where, (came, *(len(keys[partition_id]) for keys in by_status)))
+        self._watch.look((came, *(len(keys[partition_id]) for keys in by_status)))
         return float(super()._wait_for_next_poll(partition_id, last_debug_time))
 
     def _mean_shares(self, step: int) -> dict[str, float]:

@@ -1,14 +1,17 @@
-"""What would let a step wait for ever, or end with groups of nothing: a dead agent-loop worker or engine server and no
-progress at all, found while it waits, and an engine that is dead when it is to take new weights.
+"""What would let a step wait for ever, or end with groups of nothing: a dead agent-loop worker, engine server or queue,
+no progress at all, and an engine that is dead when it is to take new weights.
 
 veRL polls until enough groups have come back, and nobody asks after the workers that generate them, nor after the
 servers that these ask: Ray tells of an actor's death those who wait for an answer of it, and the sessions of a batch
-answer nobody.
+answer nobody. Responses and their rewards go through TransferQueue, whose clients wait for its controller for ever.
 """
 
 import re
+import signal
+import threading
 import time
 from collections.abc import Callable, Hashable
+from types import FrameType
 
 from madrl.errors import MadrlError
 
@@ -18,17 +21,28 @@ WORKER_PREFIX = "agent_loop_worker_"
 ENGINE_SERVER = re.compile(r"vllm_server_\d+_\d+")
 """What veRL calls the actors before its rollout engines."""
 
+QUEUE = {"namespace": "transfer_queue", "name": "TransferQueueController"}
+"""What TransferQueue calls the actor that all its clients ask."""
+
 LOOK_EVERY_S = 2.0
+DEAD_FOR_S = 20.0
+"""How long a process must have been dead for the overseer to end the run. In that time the watch itself finds it at its
+next look, or a run that takes its processes down as it is done has ended."""
 ANSWER_S = 30.0
 """How long the server of an engine may take to say whether that is alive, before it is believed to be."""
 
 
-def living_generators() -> set[str]:
-    """The names of this run's agent-loop workers and engine servers that are alive, as the Ray cluster knows it."""
+def living_processes() -> set[str]:
+    """The names of this run's agent-loop workers, engine servers and queue that are alive, as the Ray cluster knows it.
+
+    Those are the processes without which responses never come, and which no call of veRL's would miss.
+    """
     import ray.util
 
-    names = ray.util.list_named_actors()
-    return {name for name in names if name.startswith(WORKER_PREFIX) or ENGINE_SERVER.match(name)}
+    names = {
+        name for name in ray.util.list_named_actors() if name.startswith(WORKER_PREFIX) or ENGINE_SERVER.match(name)
+    }
+    return names | ({QUEUE["name"]} if QUEUE in ray.util.list_named_actors(all_namespaces=True) else set())
 
 
 def dead_engines() -> list[str]:
@@ -73,30 +87,39 @@ class StepWatch:
 
     Args:
         max_idle_s: seconds that a step may take without progress.
-        living: names what generates responses and is alive. What the first look finds is expected in all later ones.
+        living: names the processes that are alive. Those of the first look are expected in all later ones.
         clock: the time in seconds.
     """
 
     def __init__(
         self,
         max_idle_s: float,
-        living: Callable[[], set[str]] = living_generators,
+        living: Callable[[], set[str]] = living_processes,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.max_idle_s = max_idle_s
         self._living = living
         self._clock = clock
-        self._generators: set[str] = set()
+        self._expected: set[str] = set()
+        self._where = ""
+        self._overseen = False
         self._progress: Hashable = None
         self._progress_at = clock()
         self._next_look = clock()
 
-    def begin(self) -> None:
-        """A step begins to wait for its responses."""
-        self._progress, self._progress_at = None, self._clock()
+    def begin(self, where: str) -> None:
+        """The step that is called ``where`` begins to wait for its responses.
 
-    def look(self, where: str, progress: Hashable) -> None:
-        """Look at the step that is called ``where`` and has come as far as ``progress`` says, whatever that is.
+        From the first step on the processes are overseen (``oversee``), if this is veRL's task runner.
+        """
+        self._where = where
+        self._progress, self._progress_at = None, self._clock()
+        if not self._overseen and in_actor():
+            self._overseen = True
+            oversee(self.check_living)
+
+    def look(self, progress: Hashable) -> None:
+        """Look at the step, which has come as far as ``progress`` says, whatever that is.
 
         Raises MadrlError when ``progress`` has been the same for ``max_idle_s``, and what ``check_living`` raises.
         """
@@ -105,23 +128,64 @@ class StepWatch:
             self._progress, self._progress_at = progress, now
         elif now - self._progress_at >= self.max_idle_s:
             raise MadrlError(
-                f"{where}: no response has come back for {self.max_idle_s:g} s (madrl.max_idle_s): look for the cause "
-                "at the end of the log, in the engine and in what grades the responses; then start the run again: it "
-                "resumes"
+                f"{self._where}: no response has come back for {self.max_idle_s:g} s (madrl.max_idle_s): look for the "
+                "cause at the end of the log, in the engine and in what grades the responses; then start the run "
+                "again: it resumes"
             )
         if now < self._next_look:
             return
         self._next_look = now + LOOK_EVERY_S
-        self.check_living(where)
+        self.check_living()
 
-    def check_living(self, where: str) -> None:
-        """Raises MadrlError when an agent-loop worker or an engine's server has died since the first look."""
+    def check_living(self) -> None:
+        """Raises MadrlError when a process has died since the first look."""
         living = self._living()
-        dead = sorted(self._generators - living)
-        if dead:
+        if dead := sorted(self._expected - living):
             raise MadrlError(
-                f"{where}: {len(dead)} of {len(self._generators)} agent-loop workers and vLLM servers died "
-                f"({', '.join(dead)}), and the responses that they were generating will never come: the log says why, "
-                "often too little memory; then start the run again: it resumes"
+                f"{self._where}: {', '.join(dead)} died, and the responses that it had will never come: the log says "
+                "why, often too little memory; then start the run again: it resumes"
             )
-        self._generators |= living
+        self._expected |= living
+
+
+def in_actor() -> bool:
+    """Whether this is the main thread of a Ray actor, as veRL's task runner is."""
+    import ray
+
+    return (
+        threading.current_thread() is threading.main_thread()
+        and ray.is_initialized()
+        and ray.get_runtime_context().get_actor_id() is not None
+    )
+
+
+def oversee(check: Callable[[], None]) -> None:
+    """Call ``check`` from now on, and raise its MadrlError in this thread, the main one, wherever that waits.
+
+    The watch looks between two polls, and neither a poll nor an update ends by itself when the queue's controller
+    is dead. The error is raised when ``check`` has raised one for DEAD_FOR_S.
+    """
+    found: list[MadrlError] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise found[0]
+
+    def watch() -> None:
+        since: float | None = None
+        while True:
+            time.sleep(LOOK_EVERY_S)
+            try:
+                check()
+            except MadrlError as error:
+                since = time.monotonic() if since is None else since
+                if time.monotonic() - since >= DEAD_FOR_S:
+                    found.append(error)
+                    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+                    return
+            except Exception:  # Ray cannot say; whoever waits for Ray is told
+                since = None
+            else:
+                since = None
+
+    signal.signal(signal.SIGUSR1, end)
+    threading.Thread(target=watch, name="overseer", daemon=True).start()
