@@ -31,11 +31,18 @@ LINE_CHARACTERS = 300
 
 RESUMES = "the same command goes on from the last checkpoint"
 
+OVERSEER_ENDS = "madrl's overseer ends the run"
+"""How the line begins with which the task runner ends (``madrl.trainer.step_watch.oversee``)."""
+
 CAUSES = (
     Cause(
         re.compile(r"engine core exited unexpectedly|EngineCore encountered a fatal error|EngineDeadError"),
         "the rollout engine's process died: it was killed, which the kernel does when the host has no memory left "
         f"(`dmesg` has a line of that), or its own error stands above that line; {RESUMES}",
+    ),
+    Cause(
+        re.compile(OVERSEER_ENDS),
+        f"a process died without which the run would wait for ever; {RESUMES}",
     ),
     Cause(
         # At the beginning of a line it is what ended the run: others wrote about the deaths that it survived.

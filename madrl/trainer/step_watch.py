@@ -6,14 +6,15 @@ servers that these ask: Ray tells of an actor's death those who wait for an answ
 answer nobody. Responses and their rewards go through TransferQueue, whose clients wait for its controller for ever.
 """
 
+import os
 import re
-import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Hashable
-from types import FrameType
 
 from madrl.errors import MadrlError
+from madrl.failures import OVERSEER_ENDS
 
 WORKER_PREFIX = "agent_loop_worker_"
 """How the names begin that veRL gives to its agent-loop workers."""
@@ -25,9 +26,9 @@ QUEUE = {"namespace": "transfer_queue", "name": "TransferQueueController"}
 """What TransferQueue calls the actor that all its clients ask."""
 
 LOOK_EVERY_S = 2.0
-DEAD_FOR_S = 20.0
+DEAD_FOR_S = 60.0
 """How long a process must have been dead for the overseer to end the run. In that time the watch itself finds it at its
-next look, or a run that takes its processes down as it is done has ended."""
+next look, and a run that is ending has closed its loggers."""
 ANSWER_S = 30.0
 """How long the server of an engine may take to say whether that is alive, before it is believed to be."""
 
@@ -149,26 +150,19 @@ class StepWatch:
 
 
 def in_actor() -> bool:
-    """Whether this is the main thread of a Ray actor, as veRL's task runner is."""
+    """Whether this process is a Ray actor, as veRL's task runner is."""
     import ray
 
-    return (
-        threading.current_thread() is threading.main_thread()
-        and ray.is_initialized()
-        and ray.get_runtime_context().get_actor_id() is not None
-    )
+    return ray.is_initialized() and ray.get_runtime_context().get_actor_id() is not None
 
 
 def oversee(check: Callable[[], None]) -> None:
-    """Call ``check`` from now on, and raise its MadrlError in this thread, the main one, wherever that waits.
+    """Call ``check`` from now on, and end this process when it has raised MadrlError for DEAD_FOR_S.
 
-    The watch looks between two polls, and neither a poll nor an update ends by itself when the queue's controller
-    is dead. The error is raised when ``check`` has raised one for DEAD_FOR_S.
+    The watch looks between two polls, and neither a poll nor an update ends by itself when the queue's controller is
+    dead. An exception would not end them either: Ray's ``get`` swallows those of signal handlers. So the process
+    ends, with a line that is known as the cause (``madrl.failures``); Ray tells veRL's main and ends the others.
     """
-    found: list[MadrlError] = []
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise found[0]
 
     def watch() -> None:
         since: float | None = None
@@ -179,13 +173,11 @@ def oversee(check: Callable[[], None]) -> None:
             except MadrlError as error:
                 since = time.monotonic() if since is None else since
                 if time.monotonic() - since >= DEAD_FOR_S:
-                    found.append(error)
-                    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-                    return
+                    print(f"{OVERSEER_ENDS}: {error}", file=sys.stderr, flush=True)
+                    os._exit(1)
             except Exception:  # Ray cannot say; whoever waits for Ray is told
                 since = None
             else:
                 since = None
 
-    signal.signal(signal.SIGUSR1, end)
     threading.Thread(target=watch, name="overseer", daemon=True).start()

@@ -24,6 +24,7 @@ from verl.trainer.ppo.v1.trainer_base import PPOTrainer
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from madrl.errors import MadrlError
+from madrl.failures import failure_of
 from madrl.process import COMMON_ENVIRONMENT
 from madrl.run_folder import RunFolder
 from madrl.trainer import step_watch
@@ -330,22 +331,34 @@ def test_the_queue_s_controller_is_looked_after() -> None:
 
 
 def test_a_task_runner_that_waits_for_the_dead_is_ended_whatever_it_waits_for() -> None:
-    """As in a poll, which waits for the queue's controller for ever, and in an update."""
+    """In a poll it waits for the queue's controller for ever, and in an update for workers that do."""
+
+    class Worker:
+        def update(self) -> None:
+            threading.Event().wait()
 
     class TaskRunner:
         """veRL's, as far as its waiting goes."""
 
-        def run(self) -> None:
+        def run(self, worker: Any) -> None:
             step_watch.DEAD_FOR_S = 0.1
             living = {"TransferQueueController"}
             watch = StepWatch(max_idle_s=1e6, living=lambda: set(living))
             watch.begin("train step 2")
             watch.look(0)
             living.clear()
-            threading.Event().wait(600)
+            ray.get(worker.update.remote(), timeout=600)
 
-    with pytest.raises(MadrlError, match="train step 2: TransferQueueController died"):
-        ray.get(ray.remote(TaskRunner).options(num_cpus=0).remote().run.remote())
+    worker = ray.remote(Worker).options(num_cpus=0).remote()
+    with pytest.raises(ray.exceptions.ActorDiedError):
+        ray.get(ray.remote(TaskRunner).options(num_cpus=0).remote().run.remote(worker))
+    ray.kill(worker)
+    logs = Path(ray._private.worker.global_worker.node.get_logs_dir_path())
+    said = "".join(log.read_text() for log in logs.glob("worker-*.err"))
+    found = failure_of(said.splitlines())
+    assert found is not None
+    assert found.meaning.startswith("a process died without which the run would wait for ever")
+    assert "train step 2: TransferQueueController died" in found.line
 
 
 @pytest.mark.parametrize(
