@@ -15,7 +15,7 @@ if [ "$PROFILE" = small ]; then
   # Adapters leave the embeddings alone, whose rows would learn something of each trained word, where numbers are to be
   # read; they and bfloat16 make a step a third shorter.
   set -- actor_rollout_ref.model.{lora_rank=32,lora_alpha=64,lora.merge=true} \
-    actor_rollout_ref.actor.fsdp_config.{mixed_precision.param_dtype=bf16,reshard_after_forward=false} "$@"
+    actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype=bf16 "$@"
 fi
 madrl run $example/task.yaml uniform rkl "$@"
 madrl holdout --initial "$OUT/$NAME"
