@@ -117,7 +117,11 @@ class StepWatch:
         self._progress, self._progress_at = None, self._clock()
         if not self._overseen and in_actor():
             self._overseen = True
-            oversee(self.check_living)
+            oversee(self._check)
+
+    def _check(self) -> None:
+        self.check_living()
+        check_engines(self._where)
 
     def look(self, progress: Hashable) -> None:
         """Look at the step, which has come as far as ``progress`` says, whatever that is.
@@ -160,8 +164,9 @@ def oversee(check: Callable[[], None]) -> None:
     """Call ``check`` from now on, and end this process when it has raised MadrlError for DEAD_FOR_S.
 
     The watch looks between two polls, and neither a poll nor an update ends by itself when the queue's controller is
-    dead. An exception would not end them either: Ray's ``get`` swallows those of signal handlers. So the process
-    ends, with a line that is known as the cause (``madrl.failures``); Ray tells veRL's main and ends the others.
+    dead, nor the sending of weights when an engine is. An exception would not end them either: Ray's ``get`` swallows
+    those of signal handlers. So the process ends, with a line that is known as the cause (``madrl.failures``); Ray
+    tells veRL's main and ends the others.
     """
 
     def watch() -> None:
