@@ -326,54 +326,9 @@ def test_a_server_that_was_killed_between_two_looks_is_named(name: str, groups: 
             buffer.sample(2, "train", PROMPTS)
 
 
-def test_the_queue_s_controller_is_looked_after() -> None:
-    assert living_processes() == {"TransferQueueController"}
-
-
-def test_a_task_runner_that_waits_for_the_dead_is_ended_whatever_it_waits_for() -> None:
-    """In a poll it waits for the queue's controller for ever, and in an update for workers that do."""
-
-    class Worker:
-        def update(self) -> None:
-            threading.Event().wait()
-
-    class TaskRunner:
-        """veRL's, as far as its waiting goes."""
-
-        def run(self, worker: Any) -> None:
-            step_watch.DEAD_FOR_S = 0.1
-            living = {"TransferQueueController"}
-            watch = StepWatch(max_idle_s=1e6, living=lambda: set(living))
-            watch.begin("train step 2")
-            watch.look(0)
-            living.clear()
-            ray.get(worker.update.remote(), timeout=600)
-
-    worker = ray.remote(Worker).options(num_cpus=0).remote()
-    with pytest.raises(ray.exceptions.ActorDiedError):
-        ray.get(ray.remote(TaskRunner).options(num_cpus=0).remote().run.remote(worker))
-    ray.kill(worker)
-    logs = Path(ray._private.worker.global_worker.node.get_logs_dir_path())
-    said = "".join(log.read_text() for log in logs.glob("worker-*.err"))
-    found = failure_of(said.splitlines())
-    assert found is not None
-    assert found.meaning.startswith("a process died without which the run would wait for ever")
-    assert "train step 2: TransferQueueController died" in found.line
-
-
-@pytest.mark.parametrize(
-    ("says", "is_dead"),
-    [
-        pytest.param(200, False, id="alive"),
-        pytest.param(503, True, id="dead"),
-        pytest.param(None, True, id="ended with its engine"),
-        pytest.param("no port", False, id="of another node, without a server of HTTP"),
-    ],
-)
-def test_a_run_does_not_send_weights_to_an_engine_that_is_dead(
-    says: int | str | None, is_dead: bool, tmp_path: Path
-) -> None:
-    """vLLM answers 503 at /health for a dead engine, or its server ends."""
+@contextlib.contextmanager
+def engine_server(name: str, says: int | str | None) -> Iterator[None]:
+    """An engine's server. vLLM answers 503 at /health for a dead engine, or its server ends (None)."""
 
     class Server:
         """The actor before an engine, as veRL calls and asks it."""
@@ -394,16 +349,70 @@ def test_a_run_does_not_send_weights_to_an_engine_that_is_dead(
             assert says != "no port", "http server is not launched, port is None"
             return "127.0.0.1", self.server.server_port
 
-    server = ray.remote(Server).options(num_cpus=0, name="vllm_server_0_0").remote()
+    server = ray.remote(Server).options(num_cpus=0, name=name).remote()
     try:
+        yield
+    finally:
+        ray.kill(server)
+
+
+def test_the_queue_s_controller_is_looked_after() -> None:
+    assert "TransferQueueController" in living_processes()
+
+
+@pytest.mark.parametrize("dead", ["TransferQueueController", "vllm_server_4_0"])
+def test_a_task_runner_that_waits_for_the_dead_is_ended_whatever_it_waits_for(dead: str) -> None:
+    """In a poll it waits for the queue's controller for ever, in an update for workers that do, and then for an engine
+    to take weights."""
+
+    class Worker:
+        def update(self) -> None:
+            threading.Event().wait()
+
+    class TaskRunner:
+        """veRL's, as far as its waiting goes."""
+
+        def run(self, worker: Any) -> None:
+            step_watch.DEAD_FOR_S = 0.1
+            living = {"TransferQueueController"}
+            watch = StepWatch(max_idle_s=1e6, living=lambda: set(living))
+            watch.begin("train step 2")
+            watch.look(0)
+            living.difference_update({dead})
+            ray.get(worker.update.remote(), timeout=600)
+
+    worker = ray.remote(Worker).options(num_cpus=0).remote()
+    says = 503 if dead == "vllm_server_4_0" else 200
+    with engine_server("vllm_server_4_0", says), pytest.raises(ray.exceptions.ActorDiedError):
+        ray.get(ray.remote(TaskRunner).options(num_cpus=0).remote().run.remote(worker))
+    ray.kill(worker)
+    logs = Path(ray._private.worker.global_worker.node.get_logs_dir_path())
+    said = [line for log in logs.glob("worker-*.err") for line in log.read_text().splitlines() if dead in line]
+    found = failure_of(said)
+    assert found is not None
+    assert found.meaning.startswith("a process died without which the run would wait for ever")
+    assert found.line.startswith("madrl's overseer ends the run: train step 2: ")
+
+
+@pytest.mark.parametrize(
+    ("says", "is_dead"),
+    [
+        pytest.param(200, False, id="alive"),
+        pytest.param(503, True, id="dead"),
+        pytest.param(None, True, id="ended with its engine"),
+        pytest.param("no port", False, id="of another node, without a server of HTTP"),
+    ],
+)
+def test_a_run_does_not_send_weights_to_an_engine_that_is_dead(
+    says: int | str | None, is_dead: bool, tmp_path: Path
+) -> None:
+    with engine_server("vllm_server_0_0", says):
         buffer = buffer_of(tmp_path, Script([MIXED, MIXED]))
         if is_dead:
             with pytest.raises(MadrlError, match=r"^train step 2: the vLLM engine of vllm_server_0_0 died"):
                 sampled(buffer)
         else:
             sampled(buffer)
-    finally:
-        ray.kill(server)
 
 
 def test_a_step_in_which_nothing_comes_back_ends_at_the_limit(tmp_path: Path) -> None:
