@@ -11,25 +11,18 @@ from madrl.trainer.launch import train
 
 
 @pytest.mark.parametrize(
-    ("overrides", "message"),
+    ("override", "message"),
     [
         # 3 for the GPU, 8 storage units, the queue, and an actor's start
+        ("++ray_kwargs.ray_init.num_cpus=12", r"Ray has 12 CPUs here, and a run with 1 GPUs holds 13: .*num_cpus=13$"),
         (
-            ["++ray_kwargs.ray_init.num_cpus=12"],
-            r"Ray has 12 CPUs here, and a run with 1 GPUs holds 13: .*num_cpus=13$",
-        ),
-        (
-            [
-                # the CPUs are asked first, and this machine may have fewer
-                "++ray_kwargs.ray_init.num_cpus=13",
-                "actor_rollout_ref.model.override_config.attn_implementation=flash_attention_2",
-            ],
+            "actor_rollout_ref.model.override_config.attn_implementation=flash_attention_2",
             r"attn_implementation=flash_attention_2 needs flash-attn \(No module named 'flash_attn'\)",
         ),
     ],
 )
 def test_a_host_that_lacks_what_a_run_asks_for_stops_it_before_it_starts(
-    overrides: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    override: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     build_tokenizer(["user\nname a number\nassistant\n7"], 300).save_pretrained(tmp_path / "model")
@@ -47,7 +40,7 @@ def test_a_host_that_lacks_what_a_run_asks_for_stops_it_before_it_starts(
         f"paths.model={tmp_path}/model",
         f"paths.data={tmp_path}",
         f"paths.run={tmp_path}/run",
-        *overrides,
+        override,
     ]
     with pytest.raises(MadrlError, match=message):
         train(run)
