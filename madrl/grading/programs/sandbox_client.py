@@ -10,7 +10,7 @@ import json
 import math
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -340,12 +340,17 @@ async def _answer(
             return health.json()["answered"]
         return None
 
+    async def once() -> AsyncIterator[bytes]:
+        # httpx's answers hold their requests, and themselves. A body that is read from a generator goes with its frame
+        # where one that is given as bytes stays until the garbage collector looks for cycles.
+        yield body
+
     if replica.failures:
         await answered()
-    headers = {"Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
     moved = started = time.monotonic()
     before: object = None
-    sending = asyncio.create_task(http.post(f"{replica.url}/judge", content=body, headers=headers))
+    sending = asyncio.create_task(http.post(f"{replica.url}/judge", content=once(), headers=headers))
     try:
         while not (await asyncio.wait({sending}, timeout=patience.silence_s))[0]:
             if time.monotonic() - moved >= patience.attempt_s:
