@@ -36,6 +36,16 @@ OVERSEER_ENDS = "madrl's overseer ends the run"
 
 CAUSES = (
     Cause(
+        re.compile(r"Raylet is terminated\. Termination is unexpected"),
+        "Ray's raylet, its process on a node, died: it was killed, which the kernel does when the host has no memory "
+        f"left (`dmesg` has a line of that), or its own error stands below that line; {RESUMES}",
+    ),
+    Cause(
+        re.compile(r"Failed to connect to GCS within \d+ seconds"),
+        "Ray's GCS, which holds its cluster together, died or cannot be reached: it was killed, which the kernel does "
+        f"when the host has no memory left (`dmesg` has a line of that), or its host is away; {RESUMES}",
+    ),
+    Cause(
         re.compile(r"engine core exited unexpectedly|EngineCore encountered a fatal error|EngineDeadError"),
         "the rollout engine's process died: it was killed, which the kernel does when the host has no memory left "
         f"(`dmesg` has a line of that), or its own error stands above that line; {RESUMES}",

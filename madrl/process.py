@@ -73,6 +73,9 @@ PATIENCE_S = 30.0
 VERL_PATIENCE_S = 20.0
 """The same for veRL, which ends within the patience of whoever started the process that runs it."""
 
+LEFT_PATIENCE_S = 4.0
+"""How long what a child has left behind may take to end by itself, and again when it was told to."""
+
 _PR_SET_PDEATHSIG = 1
 
 OWN_ERROR = f"{MadrlError.__module__}.{MadrlError.__qualname__}: "
@@ -109,8 +112,8 @@ def run_logged(
 ) -> None:
     """Run ``command`` to its end with its output appended to ``log``; ``on_poll`` is called twice a second.
 
-    The child inherits open file descriptors that are marked inheritable. It leads a process group, which is ended with
-    it.
+    The child inherits open file descriptors that are marked inheritable. It leads a session, which is ended with it: a
+    vLLM engine whose Ray was killed would live on, and hold its GPU's memory.
 
     Raises MadrlError when the child exits with anything but 0. It is the MadrlError that ended the child, if there was
     one. Otherwise it says what the log tells of the cause and at which line, or else the last error in it; that part of
@@ -167,13 +170,39 @@ def _failed(log: Path, offset: int, exit_code: int) -> MadrlError:
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """End the child if it still runs, first by SIGINT so that Ray cleans up, and then what is left of its group."""
+    """End the child if it still runs, first by SIGINT so that Ray cleans up, and then what is left of its group and its
+    session."""
     if child.poll() is None:
         _signal_group(child, signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(VERL_PATIENCE_S)
     _signal_group(child, signal.SIGKILL)
     child.wait()
+    _ends_within(child.pid, LEFT_PATIENCE_S)
+    _signal_session(child.pid, signal.SIGTERM)
+    _ends_within(child.pid, LEFT_PATIENCE_S)
+    _signal_session(child.pid, signal.SIGKILL)
+
+
+def _session(leader: int) -> Iterator[psutil.Process]:
+    """The living processes of the session that the process ``leader`` leads, or led."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if os.getsid(process.pid) == leader and process.status() != psutil.STATUS_ZOMBIE:
+                yield process
+
+
+def _ends_within(leader: int, seconds: float) -> None:
+    """Wait until nothing is left of the session, or for so long."""
+    deadline = time.monotonic() + seconds
+    while any(_session(leader)) and time.monotonic() < deadline:
+        time.sleep(POLL_S / 10)
+
+
+def _signal_session(leader: int, number: signal.Signals) -> None:
+    for process in _session(leader):
+        with contextlib.suppress(psutil.Error):
+            process.send_signal(number)
 
 
 def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:

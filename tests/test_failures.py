@@ -38,6 +38,29 @@ def test_a_training_worker_that_was_killed_is_the_cause_with_the_line_that_says_
     assert "WorkerDict" in lines[failure.place + 1]
 
 
+@pytest.mark.parametrize(
+    ("line", "meaning"),
+    [
+        (
+            "\x1b[33m(raylet)\x1b[0m Raylet is terminated. Termination is unexpected. Possible reasons include: (1) "
+            "SIGKILL by the user or system OOM killer, (2) Invalid memory access from Raylet causing SIGSEGV or SIGBUS",
+            "Ray's raylet, its process on a node, died",
+        ),
+        (
+            "[2026-11-25 18:10:10,094 E 6503 6678] rpc_client.h:204: Failed to connect to GCS within 60 seconds. GCS "
+            "may have been killed. It's either GCS is terminated by `ray stop` or is killed unexpectedly.",
+            "Ray's GCS, which holds its cluster together, died",
+        ),
+    ],
+    ids=["raylet", "GCS"],
+)
+def test_a_death_of_ray_s_own_processes_is_the_cause_of_what_follows(line: str, meaning: str) -> None:
+    failure = failure_of([ENGINE_LINE, line, "ray.exceptions.ActorDiedError: The actor died unexpectedly"])
+    assert failure is not None
+    assert failure.meaning.startswith(meaning)
+    assert failure.place == 1
+
+
 def test_a_death_that_the_run_has_survived_is_no_cause() -> None:
     survived = "\x1b[36m(TaskRunnerV1 pid=205)\x1b[0m ray.exceptions.ActorDiedError: The actor died unexpectedly"
     assert failure_of([survived, "ValueError: no room"]) is None

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from omegaconf import OmegaConf
 
@@ -77,6 +78,32 @@ def test_transfer_queue_is_asked_for_no_more_threads_than_there_are_and_has_noth
     )
     run_logged([sys.executable, "-c", code], tmp_path / "log", {}, cpu=True)
     assert "target_num_threads" not in (tmp_path / "log").read_text()
+
+
+LEAVES_ONE_BEHIND = """
+import os, signal, sys, time
+if os.fork() == 0:
+    os.setpgid(0, 0)  # as Ray does with its workers: the group's end is not its own
+    if sys.argv[2] == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    with open(sys.argv[1] + ".unfinished", "w") as file:
+        file.write(str(os.getpid()))
+    os.rename(sys.argv[1] + ".unfinished", sys.argv[1])
+    signal.pause()
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("kind", ["obedient", "stubborn"])
+def test_nothing_of_a_run_outlives_it(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "LEFT_PATIENCE_S", 0.5)
+    run_logged([sys.executable, "-c", LEAVES_ONE_BEHIND, str(tmp_path / "pid"), kind], tmp_path / "log", {}, cpu=True)
+    left = int((tmp_path / "pid").read_text())
+    deadline = time.monotonic() + 60  # SIGKILL takes its moment
+    while psutil.pid_exists(left) and psutil.Process(left).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_lock_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
