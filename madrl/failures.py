@@ -46,13 +46,13 @@ CAUSES = (
         f"when the host has no memory left (`dmesg` has a line of that), or its host is away; {RESUMES}",
     ),
     Cause(
+        re.compile(OVERSEER_ENDS),
+        f"a process died without which the run would wait for ever; {RESUMES}",
+    ),
+    Cause(
         re.compile(r"engine core exited unexpectedly|EngineCore encountered a fatal error|EngineDeadError"),
         "the rollout engine's process died: it was killed, which the kernel does when the host has no memory left "
         f"(`dmesg` has a line of that), or its own error stands above that line; {RESUMES}",
-    ),
-    Cause(
-        re.compile(OVERSEER_ENDS),
-        f"a process died without which the run would wait for ever; {RESUMES}",
     ),
     Cause(
         # At the beginning of a line it is what ended the run: others wrote about the deaths that it survived.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.failures import failure_of, last_error
+from madrl.failures import OVERSEER_ENDS, failure_of, last_error
 from madrl.process import OWN_ERROR, run_logged
 
 LOGS = Path(__file__).parent / "golden" / "failures"
@@ -51,10 +51,14 @@ def test_a_training_worker_that_was_killed_is_the_cause_with_the_line_that_says_
             "may have been killed. It's either GCS is terminated by `ray stop` or is killed unexpectedly.",
             "Ray's GCS, which holds its cluster together, died",
         ),
+        (
+            f"{OVERSEER_ENDS}: train step 12: TransferQueueController died, and the responses that it had will never",
+            "a process died without which the run would wait for ever",
+        ),
     ],
-    ids=["raylet", "GCS"],
+    ids=["raylet", "GCS", "overseer"],
 )
-def test_a_death_of_ray_s_own_processes_is_the_cause_of_what_follows(line: str, meaning: str) -> None:
+def test_a_death_of_ray_s_own_processes_or_of_the_queue_is_the_cause_of_an_engine_s(line: str, meaning: str) -> None:
     failure = failure_of([ENGINE_LINE, line, "ray.exceptions.ActorDiedError: The actor died unexpectedly"])
     assert failure is not None
     assert failure.meaning.startswith(meaning)
