@@ -151,7 +151,7 @@ class Running:
                 return False
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{self.run.root} neither goes on nor ends")
-            time.sleep(0.05)
+            time.sleep(0.25)  # each look reads all metrics
 
     def last_words(self) -> str:
         """What the launcher says last, with RUN for the run's folder."""
