@@ -74,7 +74,7 @@ VERL_PATIENCE_S = 20.0
 """The same for veRL, which ends within the patience of whoever started the process that runs it."""
 
 LEFT_PATIENCE_S = 4.0
-"""How long what a child has left behind may take to end by itself, and again when it was told to."""
+"""How long what a child has left behind may take to end by itself, when it was told to, and when it was killed."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -178,10 +178,12 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
             child.wait(VERL_PATIENCE_S)
     _signal_group(child, signal.SIGKILL)
     child.wait()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        _ends_within(child.pid, LEFT_PATIENCE_S)
+        for process in _session(child.pid):
+            with contextlib.suppress(psutil.Error):
+                process.send_signal(number)
     _ends_within(child.pid, LEFT_PATIENCE_S)
-    _signal_session(child.pid, signal.SIGTERM)
-    _ends_within(child.pid, LEFT_PATIENCE_S)
-    _signal_session(child.pid, signal.SIGKILL)
 
 
 def _session(leader: int) -> Iterator[psutil.Process]:
@@ -197,12 +199,6 @@ def _ends_within(leader: int, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while any(_session(leader)) and time.monotonic() < deadline:
         time.sleep(POLL_S / 10)
-
-
-def _signal_session(leader: int, number: signal.Signals) -> None:
-    for process in _session(leader):
-        with contextlib.suppress(psutil.Error):
-            process.send_signal(number)
 
 
 def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:

@@ -3,7 +3,8 @@
 import random
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 import httpx
 
@@ -44,6 +45,19 @@ def connections(timeout_s: float, read_timeout_s: float | None, headers: Mapping
         transport=httpx.AsyncHTTPTransport(limits=limits, trust_env=False, socket_options=options),
         trust_env=False,
     )
+
+
+def json_body(body: bytes) -> dict[str, Any]:
+    """The arguments of an httpx request that sends ``body``, which is JSON, and then lets go of it.
+
+    httpx's answers hold their requests, and themselves: a body that is given as bytes stays until the garbage collector
+    looks for cycles, and one that is read from a generator goes with its frame.
+    """
+
+    async def once() -> AsyncIterator[bytes]:
+        yield body
+
+    return {"content": once(), "headers": {"Content-Type": "application/json", "Content-Length": str(len(body))}}
 
 
 def backoff_s(attempt: int) -> float:

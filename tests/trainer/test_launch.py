@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 from omegaconf import OmegaConf
 
@@ -99,9 +98,9 @@ while not os.path.exists(sys.argv[1]):
 def test_nothing_of_a_run_outlives_it(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "LEFT_PATIENCE_S", 0.5)
     run_logged([sys.executable, "-c", LEAVES_ONE_BEHIND, str(tmp_path / "pid"), kind], tmp_path / "log", {}, cpu=True)
-    left = int((tmp_path / "pid").read_text())
+    left = (tmp_path / "pid").read_text()
     deadline = time.monotonic() + 60  # SIGKILL takes its moment
-    while psutil.pid_exists(left) and psutil.Process(left).status() != psutil.STATUS_ZOMBIE:
+    while lives(left):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

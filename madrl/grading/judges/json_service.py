@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import httpx
 
 from madrl.errors import MadrlError
-from madrl.grading.connections import backoff_s, connections, retry_after_s
+from madrl.grading.connections import backoff_s, connections, json_body, retry_after_s
 from madrl.grading.judges.pace import Pace
 from madrl.grading.turns import Turns, clients
 
@@ -92,7 +92,7 @@ class JsonService:
         self._concurrency = math.ceil(concurrency / clients())
         self._per_minute = None if requests_per_minute is None else requests_per_minute / clients()
         self._deadline_s = deadline_s
-        self._headers = {"Content-Type": "application/json"}
+        self._headers: dict[str, str] = {}
         if api_key_variable is not None:
             key = os.environ.get(api_key_variable)
             if not key:
@@ -166,9 +166,10 @@ class JsonService:
 
     async def _attempt(self, path: str, content: bytes | None) -> httpx.Response:
         try:
-            answer = await self._http.request(
-                "GET" if content is None else "POST", f"{self.url}{path}", content=content
-            )
+            if content is None:
+                answer = await self._http.get(f"{self.url}{path}")
+            else:
+                answer = await self._http.post(f"{self.url}{path}", **json_body(content))
         except httpx.RequestError as error:
             raise _TroubleError(f"{type(error).__name__} {error}".rstrip()) from error
         status, said = answer.status_code, answer.text[:SHOWN_CHARACTERS]

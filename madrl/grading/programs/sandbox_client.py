@@ -10,7 +10,7 @@ import json
 import math
 import random
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 import httpx
 
 from madrl.errors import MadrlError
-from madrl.grading.connections import MAX_BACKOFF_S, backoff_s, connections, retry_after_s
+from madrl.grading.connections import MAX_BACKOFF_S, backoff_s, connections, json_body, retry_after_s
 from madrl.grading.programs.fleet import Fleet
 from madrl.grading.programs.replicas import NOT_SERVED, Replica, next_replica
 from madrl.grading.turns import Turns
@@ -340,17 +340,11 @@ async def _answer(
             return health.json()["answered"]
         return None
 
-    async def once() -> AsyncIterator[bytes]:
-        # httpx's answers hold their requests, and themselves. A body that is read from a generator goes with its frame
-        # where one that is given as bytes stays until the garbage collector looks for cycles.
-        yield body
-
     if replica.failures:
         await answered()
-    headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
     moved = started = time.monotonic()
     before: object = None
-    sending = asyncio.create_task(http.post(f"{replica.url}/judge", content=once(), headers=headers))
+    sending = asyncio.create_task(http.post(f"{replica.url}/judge", **json_body(body)))
     try:
         while not (await asyncio.wait({sending}, timeout=patience.silence_s))[0]:
             if time.monotonic() - moved >= patience.attempt_s:
