@@ -1,10 +1,12 @@
 """The ``madrl`` command, run in process and as a process of its own."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -256,18 +258,27 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    writer = _open_once_it_is_read(fifo)
+    # Lines without end: to a reader that waits for one, a signal just before its read() would only be told by a line.
+    lines = threading.Thread(target=_write_lines_until_nobody_reads, args=[_open_once_it_is_read(fifo)])
+    lines.start()
     try:
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=300)
     finally:
-        os.close(writer)
         process.kill()
+        lines.join()
     assert (process.returncode, stderr) == (130, "")
 
 
+def _write_lines_until_nobody_reads(fifo: int) -> None:
+    os.set_blocking(fifo, True)
+    with open(fifo, "wb", buffering=0) as file, contextlib.suppress(BrokenPipeError):
+        while True:
+            file.write(b'{"group": "p", "category": "a", "correct": true}\n')
+
+
 def _open_once_it_is_read(fifo: Path) -> int:
-    """A descriptor that keeps the reader of ``fifo`` waiting; gives up after 300 s without a reader."""
+    """A descriptor that writes to the reader of ``fifo``; gives up after 300 s without a reader."""
     deadline = time.monotonic() + 300
     while True:
         try:
