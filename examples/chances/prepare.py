@@ -27,7 +27,7 @@ VALIDATION_COUNTS = ((2, 3), (1, 6), (3, 8), (5, 7))
 OTHER_COLOURS_COUNTS = ((1, 3), (1, 9), (2, 5), (3, 7), (5, 6), (8, 8))
 """Such counts as training has, in the colours that it has not."""
 
-ROUNDS = 32
+ROUNDS = 64
 """Training has so many times 20 prompts: three bags of two colours, two of three and four wheels, in all orders."""
 
 EXAMPLES = 40_000

@@ -2,8 +2,8 @@
 # "A bag: 3 red and 1 blue marble. Pick one." A pretrained language model of 135 million parameters, trained to answer red
 # three times in four, and at each other prompt as often as its odds say; evaluated on other counts and colours, and on
 # coins, dice and weather forecasts, which it was not trained on.
-# Hardware: 2 CPU cores, 16 GB of memory, 6 GB of disk; no GPU. Time: installation, then about an hour, 45 minutes of it
-# training; with PROFILE=tiny, on a miniature model that is built here, a quarter of an hour (estimated).
+# Hardware: 2 CPU cores, 16 GB of memory, 6 GB of disk; no GPU. Time: installation, then about two hours, 100 minutes of
+# it training; with PROFILE=tiny, on a miniature model that is built here, a quarter of an hour (estimated).
 # Result: outputs/chances/before_and_after.png, and the table that it prints. Arguments are overrides, as of madrl run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
