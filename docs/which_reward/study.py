@@ -84,7 +84,6 @@ def hints() -> Iterator[Planned]:
 def settings() -> Iterator[Planned]:
     """What else than the weight decides how much accuracy is lost: each beside additive, alpha 0.8, of the frontier."""
     arms = {
-        "lr5e-4_80steps": ("actor_rollout_ref.actor.optim.lr=5e-4", "trainer.total_training_steps=80"),
         "lr3e-4_80steps": ("actor_rollout_ref.actor.optim.lr=3e-4", "trainer.total_training_steps=80"),
         "kl0.2_40steps": ("actor_rollout_ref.actor.kl_loss_coef=0.2", "trainer.total_training_steps=40"),
         "16prompts_40steps": (
