@@ -275,6 +275,7 @@ def _write_lines_until_nobody_reads(fifo: int) -> None:
     with open(fifo, "wb", buffering=0) as file, contextlib.suppress(BrokenPipeError):
         while True:
             file.write(b'{"group": "p", "category": "a", "correct": true}\n')
+            time.sleep(0.01)  # a reader that did not end would fill the memory
 
 
 def _open_once_it_is_read(fifo: Path) -> int:
