@@ -4,6 +4,7 @@
     python docs/which_reward/study.py run [WORD]   the runs that are not done (whose names contain WORD); after a kill,
                                                    the same command goes on, in the middle of a run
     python docs/which_reward/study.py table        what the runs came to, as the tables of the page
+    python docs/which_reward/study.py figure       accuracy against JSD for both forms at each weight, to frontier.png
 
 A run's folder is made in $OUT (outputs/which_reward). What is kept of it is runs/NAME.json beside this file: how it was
 called, the SHA-256 of the model that it started from, the holdout's responses by problem, and each step's metrics.
@@ -23,15 +24,22 @@ import numpy as np
 
 from madrl.evaluation.samples import score_samples
 from madrl.files import write_text
+from madrl.report.drawing import draw
+from madrl.report.panels import COLORS, Panel, Series, Symbol
 from madrl.run_folder import RunFolder
 
 HERE = Path(__file__).resolve().parent
 RUNS = HERE / "runs"
+FIGURE = HERE / "frontier.png"
 OUT = Path(os.environ.get("OUT") or HERE.parent.parent / "outputs" / "which_reward").absolute()
 
 SKEWED = "{en: 0.6, zh: 0.2, es: 0.1, hi: 0.05, fr: 0.05}"
 WARM_START = OUT / "math_warm_start_tiny_seed42" / "model"
 WITHOUT_FRENCH = OUT / "models" / "math_without_french" / "model"
+SYMBOLS: dict[str, Symbol] = {"42": "circle", "123": "square"}
+"""Seed -> its dots in the figure."""
+
+FORM_COLORS = {"additive": COLORS[0], "decoupled": COLORS[5]}
 METRICS = ("jsd", "jsd_per_prompt", "pass@1", "off_support_rate", "equal_reward_group_rate")
 
 
@@ -215,6 +223,38 @@ def table(planned: list[Planned]) -> Iterator[str]:
             yield f"| {' | '.join([run['name'], jsd, *rates, *shares])} |"
 
 
+def panels(planned: list[Planned]) -> Iterator[Panel]:
+    """Of each frontier with a run to draw: a dot for each run, those of a form and seed alike."""
+    frontiers = [run for run in planned if "frontier" in run.study]
+    for study in dict.fromkeys(run.study for run in frontiers):
+        series = [
+            dots([run for run in frontiers if run.study == study and run.variables["FORM"] == form], form, seed)
+            for form in FORM_COLORS
+            for seed in SYMBOLS
+        ]
+        name = study.replace(" frontier", "").replace("gsm8k", "GSM8K").replace("math", "MATH")
+        drawn = [one for one in series if one.x]
+        yield Panel([name], drawn, "accuracy at the target mix", "JSD to the target, nats", log_x=True, from_zero=False)
+
+
+def dots(planned: list[Planned], form: str, seed: str) -> Series:
+    """The runs of a form with this seed, with their 95 % intervals and their weights beside them."""
+    runs = sorted((run for run in planned if run.variables["SEED"] == seed), key=lambda run: run.variables["ALPHA"])
+    found = [scores(json.loads(run.kept.read_text(encoding="utf-8"))) for run in runs]
+    return Series(
+        f"{form}, seed {seed}",
+        "dots",
+        [one["jsd"] for one in found],
+        [one["accuracy_at_target"] for one in found],
+        FORM_COLORS[form],
+        *zip(*(one["accuracy_at_target_interval"] for one in found), strict=True),
+        x_low=[one["jsd_interval"][0] for one in found],
+        x_high=[one["jsd_interval"][1] for one in found],
+        symbol=SYMBOLS[seed],
+        labels=[run.variables["ALPHA"] for run in runs],
+    )
+
+
 def main() -> None:
     verb, words = (sys.argv[1:2] or ["list"])[0], sys.argv[2:]
     if verb == "run":
@@ -224,6 +264,8 @@ def main() -> None:
             print("done" if planned.kept.exists() else "    ", planned.name)
     elif verb == "table":
         print("\n".join(table([planned for planned in plan_by_name(words) if planned.kept.exists()])))
+    elif verb == "figure":
+        draw(list(panels([planned for planned in plan_by_name(words) if planned.kept.exists()])), 2, {"png": FIGURE})
 
 
 if __name__ == "__main__":
