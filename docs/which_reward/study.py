@@ -5,6 +5,8 @@
                                                    the same command goes on, in the middle of a run
     python docs/which_reward/study.py table        what the runs came to, as the tables of the page
     python docs/which_reward/study.py figure       accuracy against JSD for both forms at each weight, to frontier.png
+    python docs/which_reward/study.py compare A B  the accuracy at the target mix of the runs A_seed* less that of the
+                                                   runs B_seed* with the same seeds
 
 A run's folder is made in $OUT (outputs/which_reward). What is kept of it is runs/NAME.json beside this file: how it was
 called, the SHA-256 of the model that it started from, the holdout's responses by problem, and each step's metrics.
@@ -12,6 +14,7 @@ called, the SHA-256 of the model that it started from, the holdout's responses b
 
 import hashlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -21,7 +24,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from madrl.evaluation.intervals import percentile_interval, resampled_sums
 from madrl.evaluation.samples import score_samples
 from madrl.files import write_text
 from madrl.report.drawing import draw
@@ -223,6 +228,31 @@ def table(planned: list[Planned]) -> Iterator[str]:
             yield f"| {' | '.join([run['name'], jsd, *rates, *shares])} |"
 
 
+def compare(arm: str, other: str) -> str:
+    """The mean difference over the seeds that both have, with its interval: the problems, which are the same in all
+    runs, resampled."""
+    pairs = [[RUNS / f"{name}_seed{seed}.json" for name in (arm, other)] for seed in SYMBOLS]
+    runs = [
+        json.loads(path.read_text(encoding="utf-8")) for pair in pairs if all(map(Path.exists, pair)) for path in pair
+    ]
+    if not runs:
+        raise SystemExit(f"{arm} and {other} have no seed in common in {RUNS}")
+    target = np.array(runs[0]["target"])
+    per_problem = np.hstack([counts(run, verdict) for run in runs for verdict in "+-"])
+    sums = np.vstack([per_problem.sum(axis=0), resampled_sums(per_problem)])
+    right, wrong = np.moveaxis(sums.reshape(len(sums), -1, 2, 2, target.size), 3, 0)[..., target > 0]
+    at_target = (right / (right + wrong)) @ target[target > 0]
+    found, *resampled = (at_target[..., 0] - at_target[..., 1]).mean(axis=1)
+    low, high = percentile_interval(np.array(resampled)) or (math.nan, math.nan)
+    return f"accuracy at the target mix, {len(runs) // 2} seeds: {found:+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def counts(kept: dict[str, Any], verdict: str) -> NDArray[np.float64]:
+    """How often each problem's responses are in each category with this verdict. Shape (problems, K)."""
+    answers = [responses.split() for responses in kept["holdout"]]
+    return np.array([[of.count(f"{name}{verdict}") for name in kept["categories"]] for of in answers], dtype=float)
+
+
 def panels(planned: list[Planned]) -> Iterator[Panel]:
     """Of each frontier with a run to draw: a dot for each run, those of a form and seed alike."""
     frontiers = [run for run in planned if "frontier" in run.study]
@@ -241,15 +271,20 @@ def dots(planned: list[Planned], form: str, seed: str) -> Series:
     """The runs of a form with this seed, with their 95 % intervals and their weights beside them."""
     runs = sorted((run for run in planned if run.variables["SEED"] == seed), key=lambda run: run.variables["ALPHA"])
     found = [scores(json.loads(run.kept.read_text(encoding="utf-8"))) for run in runs]
+    (low, high), (x_low, x_high) = (
+        zip(*(one[f"{name}_interval"] for one in found), strict=True) if found else ((), ())
+        for name in ("accuracy_at_target", "jsd")
+    )
     return Series(
         f"{form}, seed {seed}",
         "dots",
         [one["jsd"] for one in found],
         [one["accuracy_at_target"] for one in found],
         FORM_COLORS[form],
-        *zip(*(one["accuracy_at_target_interval"] for one in found), strict=True),
-        x_low=[one["jsd_interval"][0] for one in found],
-        x_high=[one["jsd_interval"][1] for one in found],
+        low,
+        high,
+        x_low=x_low,
+        x_high=x_high,
         symbol=SYMBOLS[seed],
         labels=[run.variables["ALPHA"] for run in runs],
     )
@@ -266,6 +301,8 @@ def main() -> None:
         print("\n".join(table([planned for planned in plan_by_name(words) if planned.kept.exists()])))
     elif verb == "figure":
         draw(list(panels([planned for planned in plan_by_name(words) if planned.kept.exists()])), 2, {"png": FIGURE})
+    elif verb == "compare":
+        print(compare(*words))
 
 
 if __name__ == "__main__":
