@@ -95,18 +95,19 @@ def hints() -> Iterator[Planned]:
 
 
 def settings() -> Iterator[Planned]:
-    """What else than the weight decides how much accuracy is lost: each beside additive, alpha 0.8, of the frontier."""
+    """What else than the weight decides how much accuracy is lost; the rest is as in the frontier."""
+    more_prompts = ("data.train_batch_size=16", "actor_rollout_ref.rollout.n=16", "trainer.total_training_steps=40")
     arms = {
-        "lr3e-4_80steps": ("actor_rollout_ref.actor.optim.lr=3e-4", "trainer.total_training_steps=80"),
-        "kl0.2_40steps": ("actor_rollout_ref.actor.kl_loss_coef=0.2", "trainer.total_training_steps=40"),
-        "16prompts_40steps": (
-            "data.train_batch_size=16", "actor_rollout_ref.rollout.n=16", "trainer.total_training_steps=40",
-        ),
-    }  # fmt: skip
+        "0.8_lr3e-4_80steps": ("actor_rollout_ref.actor.optim.lr=3e-4", "trainer.total_training_steps=80"),
+        "0.8_kl0.2_40steps": ("actor_rollout_ref.actor.kl_loss_coef=0.2", "trainer.total_training_steps=40"),
+        "0.8_16prompts_40steps": more_prompts,
+        "0.7_16prompts_40steps": more_prompts,
+    }
     for seed in ("42", "123"):
         for arm, overrides in arms.items():
-            variables = {"FORM": "additive", "ALPHA": "0.8", "SEED": seed, "MODEL": model_of("gsm8k")}
-            name = f"gsm8k_peak_additive0.8_{arm}_seed{seed}"
+            alpha, _, _ = arm.partition("_")
+            variables = {"FORM": "additive", "ALPHA": alpha, "SEED": seed, "MODEL": model_of("gsm8k")}
+            name = f"gsm8k_peak_additive{arm}_seed{seed}"
             yield Planned(name, "gsm8k", "peak", variables, overrides, "gsm8k, what loses least")
 
 
