@@ -1,5 +1,6 @@
 """The run folder: who may write to it, what it remembers, and what stops a run from being mixed with another."""
 
+import io
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
@@ -16,7 +18,7 @@ from omegaconf import OmegaConf
 from madrl import process, progress
 from madrl.errors import MadrlError
 from madrl.failures import last_error
-from madrl.files import locked
+from madrl.files import JsonLinesTail, locked
 from madrl.grading.programs.program import URLS_VARIABLE
 from madrl.process import CPU_ENVIRONMENT, hydra_value, run_logged
 from madrl.run_folder import RunFolder
@@ -326,6 +328,39 @@ def test_progress_reads_only_what_is_new_and_waits_for_whole_lines(
         show()
         show()
     assert capsys.readouterr().err.splitlines() == ["  step 0/2  starting veRL", "  step 1/2  jsd 0.2500"]
+
+
+class GrowingFile(io.FileIO):
+    """A file to which its writer adds ``rest`` just when a reader has come to its end."""
+
+    rest: list[bytes]
+
+    def readinto(self, buffer: Any) -> int:
+        n = super().readinto(buffer) or 0
+        if n == 0:
+            self._grow()
+        return n
+
+    def readall(self) -> bytes:
+        found = super().readall() or b""
+        self._grow()
+        return found
+
+    def _grow(self) -> None:
+        with io.FileIO(self.name, "ab") as file:
+            file.writelines(self.rest)
+        self.rest.clear()
+
+
+def test_a_line_that_is_completed_while_the_end_is_read_is_read_whole_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b'{"step": 1}\n{"st')
+    monkeypatch.setattr(GrowingFile, "rest", [b'ep": 2}\n'], raising=False)
+    monkeypatch.setattr(Path, "open", lambda self, mode: io.BufferedReader(GrowingFile(self)))
+    tail = JsonLinesTail(path)
+    assert [tail.new(), tail.new(), tail.new()] == [[{"step": 1}], [{"step": 2}], []]
 
 
 def test_a_line_of_progress_has_what_steers_a_run_and_how_long_it_will_take(
