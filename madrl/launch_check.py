@@ -205,7 +205,7 @@ def start_notes(
     enough = pooled.graded[0, :k][settings.target > 0].min() >= MIN_COMPLETIONS
     if today is not None and on_target is not None and enough and min(today, on_target) < 1:
         notes.append(
-            f"launch check: pass@1 of the {int(pooled.graded.sum())} responses is {today:.3f} with today's mix, and would "
-            f"be {on_target:.3f} with the target's at today's accuracy in each category"
+            f"launch check: pass@1 of the {int(pooled.graded.sum())} responses is {today:.3f} with today's mix, and "
+            f"would be {on_target:.3f} with the target's at today's accuracy in each category"
         )
     return notes
