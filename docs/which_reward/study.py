@@ -41,10 +41,10 @@ OUT = Path(os.environ.get("OUT") or HERE.parent.parent / "outputs" / "which_rewa
 SKEWED = "{en: 0.6, zh: 0.2, es: 0.1, hi: 0.05, fr: 0.05}"
 WARM_START = OUT / "math_warm_start_tiny_seed42" / "model"
 WITHOUT_FRENCH = OUT / "models" / "math_without_french" / "model"
-SYMBOLS: dict[str, Symbol] = {"42": "circle", "123": "square"}
-"""Seed -> its dots in the figure."""
+FRONTIER_SEEDS = ("42", "123")
 
-FORM_COLORS = {"additive": COLORS[0], "decoupled": COLORS[5]}
+FORMS: dict[str, tuple[str, Symbol]] = {"additive": (COLORS[0], "circle"), "decoupled": (COLORS[5], "diamond")}
+"""Form -> the colour and the symbol of its dots."""
 METRICS = ("jsd", "jsd_per_prompt", "pass@1", "off_support_rate", "equal_reward_group_rate")
 
 
@@ -67,7 +67,7 @@ def frontier(task: str, steps: int) -> Iterator[Planned]:
     """The paper's form at four weights, and correctness within the category at three; two seeds."""
     arms = [("additive", alpha) for alpha in ("0.7", "0.9", "0.55", "0.8")]
     arms += [("decoupled", alpha) for alpha in ("0.5", "0.3", "0.7")]
-    for seed in ("42", "123"):
+    for seed in FRONTIER_SEEDS:
         for form, alpha in arms:
             variables = {"FORM": form, "ALPHA": alpha, "SEED": seed, "MODEL": model_of(task)}
             name = f"{task}_peak_{form}{alpha}_{steps}steps_seed{seed}"
@@ -103,7 +103,7 @@ def settings() -> Iterator[Planned]:
         "0.8_16prompts_40steps": more_prompts,
         "0.7_16prompts_40steps": more_prompts,
     }
-    for seed in ("42", "123"):
+    for seed in FRONTIER_SEEDS:
         for arm, overrides in arms.items():
             alpha, _, _ = arm.partition("_")
             variables = {"FORM": "additive", "ALPHA": alpha, "SEED": seed, "MODEL": model_of("gsm8k")}
@@ -232,7 +232,7 @@ def table(planned: list[Planned]) -> Iterator[str]:
 def compare(arm: str, other: str) -> str:
     """The mean difference over the seeds that both have, with its interval: the problems, which are the same in all
     runs, resampled."""
-    pairs = [[RUNS / f"{name}_seed{seed}.json" for name in (arm, other)] for seed in SYMBOLS]
+    pairs = [[RUNS / f"{name}_seed{seed}.json" for name in (arm, other)] for seed in FRONTIER_SEEDS]
     runs = [
         json.loads(path.read_text(encoding="utf-8")) for pair in pairs if all(map(Path.exists, pair)) for path in pair
     ]
@@ -255,38 +255,42 @@ def counts(kept: dict[str, Any], verdict: str) -> NDArray[np.float64]:
 
 
 def panels(planned: list[Planned]) -> Iterator[Panel]:
-    """Of each frontier with a run to draw: a dot for each run, those of a form and seed alike."""
+    """Of each frontier and seed with a run to draw: a dot for each run."""
     frontiers = [run for run in planned if "frontier" in run.study]
-    for study in dict.fromkeys(run.study for run in frontiers):
-        series = [
-            dots([run for run in frontiers if run.study == study and run.variables["FORM"] == form], form, seed)
-            for form in FORM_COLORS
-            for seed in SYMBOLS
-        ]
+    for study, seed in dict.fromkeys((run.study, run.variables["SEED"]) for run in frontiers):
+        found = [run for run in frontiers if run.study == study and run.variables["SEED"] == seed]
         name = study.replace(" frontier", "").replace("gsm8k", "GSM8K").replace("math", "MATH")
-        drawn = [one for one in series if one.x]
-        yield Panel([name], drawn, "accuracy at the target mix", "JSD to the target, nats", log_x=True, from_zero=False)
+        series = [dots([run for run in found if run.variables["FORM"] == form], form) for form in FORMS]
+        yield Panel(
+            [f"{name}, seed {seed}"],
+            [one for one in series if one.x],
+            "accuracy at the target mix",
+            "JSD to the target, nats",
+            log_x=True,
+            from_zero=False,
+        )
 
 
-def dots(planned: list[Planned], form: str, seed: str) -> Series:
-    """The runs of a form with this seed, with their 95 % intervals and their weights beside them."""
-    runs = sorted((run for run in planned if run.variables["SEED"] == seed), key=lambda run: run.variables["ALPHA"])
+def dots(planned: list[Planned], form: str) -> Series:
+    """The runs of a form, with their 95 % intervals and their weights beside them."""
+    runs = sorted(planned, key=lambda run: run.variables["ALPHA"])
     found = [scores(json.loads(run.kept.read_text(encoding="utf-8"))) for run in runs]
     (low, high), (x_low, x_high) = (
         zip(*(one[f"{name}_interval"] for one in found), strict=True) if found else ((), ())
         for name in ("accuracy_at_target", "jsd")
     )
+    color, symbol = FORMS[form]
     return Series(
-        f"{form}, seed {seed}",
+        form,
         "dots",
         [one["jsd"] for one in found],
         [one["accuracy_at_target"] for one in found],
-        FORM_COLORS[form],
+        color,
         low,
         high,
         x_low=x_low,
         x_high=x_high,
-        symbol=SYMBOLS[seed],
+        symbol=symbol,
         labels=[run.variables["ALPHA"] for run in runs],
     )
 
