@@ -4,7 +4,7 @@
     python docs/which_reward/study.py run [WORD]   the runs that are not done (whose names contain WORD); after a kill,
                                                    the same command goes on, in the middle of a run
     python docs/which_reward/study.py table        what the runs came to, as the tables of the page
-    python docs/which_reward/study.py figure 40    accuracy against JSD, a panel for each frontier of 40 steps, to frontier.png
+    python docs/which_reward/study.py figure 40    accuracy against JSD in the frontiers of 40 steps, to frontier.png
     python docs/which_reward/study.py compare A B  the accuracy at the target mix of the runs A_seed* less that of the
                                                    runs B_seed* with the same seeds
 
