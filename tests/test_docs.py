@@ -57,6 +57,7 @@ RUN_BY = {
     "python examples/group_reward.py": "tests/test_examples.py",
     "python examples/own_task/prepare.py": "tests/test_own_task.py",
     "python examples/prime_rl_score_group.py": "tests/test_examples.py",
+    "python examples/pronouns/prepare.py": "examples/pronouns/run.sh",
     "python tests/redteam/table.py": "docs/red_team.md",
 }
 """What the documents call -> where it is run for real, or, for what tests the tree itself, what comes of it. Recipes
