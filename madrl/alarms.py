@@ -52,7 +52,7 @@ OFF_SUPPORT_RATE = 0.25
 """Raised when more than this share of the responses is in no category."""
 
 TRUNCATED_RATE = 0.1
-"""Raised when more than this share of the responses is cut off."""
+"""Raised when more than this share of the responses is cut off, and wrong or in no category."""
 
 UNUSUAL_RATE = 0.05
 """Raised when more than this share of the responses came to its category or its verdict by an unusual way."""
@@ -66,7 +66,7 @@ ALARMS = {
     "ungraded": "responses had no verdict or no category by our fault, or did not come back",
     "equal_rewards": "prompts gave all their responses the same reward",
     "off_support": "responses were in no category",
-    "truncated": "responses were cut at the length limit",
+    "truncated": "responses were cut at the length limit, and are wrong or in no category",
     "unusual": "responses came to their category or verdict by an unusual way",
 }
 """Alarm -> what it has seen; for all but the first, what its rate is the share of."""
@@ -185,7 +185,7 @@ def _gauges(settings: Settings, prompts: int, group_size: int) -> tuple[Gauge, .
         _rate("ungraded", _without_verdict, UNGRADED_PART * settings.max_ungraded_rate),
         _rate("equal_rewards", _metric("mad/equal_reward_group_rate"), EQUAL_REWARD_RATE),
         _rate("off_support", _metric("mad/off_support_rate"), OFF_SUPPORT_RATE),
-        _rate("truncated", _metric("mad/truncated_rate"), TRUNCATED_RATE),
+        _rate("truncated", _metric("mad/truncated_failed_rate"), TRUNCATED_RATE),
         _rate("unusual", _metric("mad/unusual_rate"), UNUSUAL_RATE),
     )
 
@@ -410,7 +410,7 @@ def advice_of(alarm: str, settings: Settings, group_size: int) -> str:
             "(paths.model)."
         ),
         "truncated": (
-            "A response that is cut has no answer, and languages that take more tokens are cut first, so that the "
+            "What is cut before its answer has none, and languages that take more tokens are cut first, so that the "
             "limit itself steers the mix. Start a new run with a larger data.max_response_length."
         ),
         "unusual": (

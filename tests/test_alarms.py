@@ -67,7 +67,7 @@ def test_the_noise_of_a_policy_on_target_raises_nothing_in_a_thousand_steps(targ
             "mad/ungraded_rate": rng.binomial(128, 0.01) / 128,
             "mad/failed_session_rate": 0.0,
             "mad/equal_reward_group_rate": 0.0,
-            "mad/truncated_rate": rng.binomial(128, 0.03) / 128,
+            "mad/truncated_failed_rate": rng.binomial(128, 0.03) / 128,
         }
         watched.update(step, metrics)
         assert not watched.raised, f"step {step}: {on(watched)}"
@@ -205,7 +205,7 @@ def test_a_few_off_support_responses_do_not_hide_that_the_groups_have_collapsed(
     [
         ("equal_rewards", "mad/equal_reward_group_rate", 0.9),
         ("off_support", "mad/off_support_rate", 0.25),
-        ("truncated", "mad/truncated_rate", 0.1),
+        ("truncated", "mad/truncated_failed_rate", 0.1),
     ],
 )
 def test_a_rate_is_raised_above_its_limit_and_cleared_at_two_thirds_of_it(
@@ -247,7 +247,7 @@ def test_a_resumed_run_has_the_state_of_a_run_that_was_never_stopped(tmp_path: P
 def test_the_metrics_are_always_the_same_and_count_the_starved_categories() -> None:
     watched = health()
     assert watched.metrics() == {f"mad/alarm/{name}": 0.0 for name in ALARMS}
-    feed(watched, shares(0.97, 0.03, 0, 0, 0) | {"mad/truncated_rate": 0.5}, WINDOW)
+    feed(watched, shares(0.97, 0.03, 0, 0, 0) | {"mad/truncated_failed_rate": 0.5}, WINDOW)
     counts = {"starved_categories": 4.0, "truncated": 1.0}
     assert watched.metrics() == {f"mad/alarm/{name}": counts.get(name, 0.0) for name in ALARMS}
 
@@ -282,8 +282,9 @@ def test_the_end_of_an_alarm_is_said_with_how_long_it_lasted() -> None:
 
 
 def test_a_rate_is_said_with_what_it_is_the_share_of() -> None:
-    (event,) = told(health(), {"mad/truncated_rate": 0.5}, range(1, 9))
-    assert event.text.startswith("over the last 8 steps 50.0% of the responses were cut at the length limit (limit 10")
+    (event,) = told(health(), {"mad/truncated_failed_rate": 0.5}, range(1, 9))
+    seen = "of the responses were cut at the length limit, and are wrong or in no category"
+    assert event.text.startswith(f"over the last 8 steps 50.0% {seen} (limit 10")
     assert event.categories == []
 
 

@@ -297,6 +297,8 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
 
     ``mad/jsd`` pools the batch; ``mad/jsd_per_prompt`` is the mean over prompts of each group's own JSD, which a
     collapsed policy cannot hide from. Both are in nats and biased upward by sampling: see ``madrl floor``.
+    ``mad/truncated_failed_rate`` is the part of ``mad/truncated_rate`` whose responses are off-support or wrong: what
+    ends at the limit may have said all that it is asked for.
     ``mad/full_marks`` stands beside ``mad/pass@1``, the mean correctness, where a response is correct in part. A metric
     that does not exist for this batch (the JSD when every response is off-support, say) is left out.
 
@@ -325,6 +327,12 @@ def batch_metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str
     return found
 
 
+def _failed_by_the_limit(record: dict[str, Any]) -> bool:
+    """Whether a response was cut, and is off-support or earned nothing for correctness; one that nobody could verify
+    is not known to have failed."""
+    return bool(record["truncated"] and (record["category"] is None or record["correct"] == 0))
+
+
 ATTRIBUTE_METRICS = ("jsd", "share/", "off_support_rate", "single_category_group_rate", "divergence_reward/")
 """What begins the names of the metrics that each attribute has of its own; the others are the responses'."""
 
@@ -348,6 +356,7 @@ def _metrics(records: list[dict[str, Any]], settings: Settings) -> dict[str, flo
         "jsd": measure.jsd_to_target(mean, indices),
         "jsd_per_prompt": _mean([jsd for jsd in per_prompt if jsd is not None]),
         "truncated_rate": _mean([r["truncated"] for r in records]),
+        "truncated_failed_rate": _mean([_failed_by_the_limit(r) for r in records]),
         "off_support_rate": measure.off_support_rate(indices),
         "unusual_rate": _mean([bool(r["unusual"]) for r in every]),
         "ungraded_rate": ungraded_rate(every),

@@ -335,7 +335,7 @@ def test_an_alarm_is_told_with_its_category_its_steps_and_what_to_do(tmp_path: P
     root = write_run(Made(), tmp_path)
     shares = {"en": 0.76, "zh": 0.0, "es": 0.08, "hi": 0.08, "fr": 0.08}
     starved = {f"mad/share/{name}": share for name, share in shares.items()}
-    cut = dict.fromkeys(starved, 0.2) | {"mad/truncated_rate": 0.5}
+    cut = dict.fromkeys(starved, 0.2) | {"mad/truncated_failed_rate": 0.5}
     health = RunHealth(Run.load(root).settings, prompts=8, group_size=16)
     # Raised when 8 steps have passed; cleared when the mean of the last 8 is above 0.05 / (2/3) = 0.075: with three
     # fed steps, 3 x 0.2 / 8, it equals it. The other alarm needs 8 steps of its own.

@@ -27,7 +27,7 @@ EVERYTHING = COLLAPSED | {
     "mad/failed_session_rate": 0.0,
     "mad/equal_reward_group_rate": 1.0,
     "mad/off_support_rate": 0.5,
-    "mad/truncated_rate": 0.5,
+    "mad/truncated_failed_rate": 0.5,
     "mad/unusual_rate": 0.5,
 }
 

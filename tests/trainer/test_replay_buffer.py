@@ -103,6 +103,13 @@ def test_the_rate_of_responses_that_were_cut_is_of_all_responses() -> None:
     assert batch_metrics(records, settings())["mad/truncated_rate"] == 0.5
 
 
+def test_a_response_that_was_cut_has_failed_when_it_is_wrong_or_in_no_category() -> None:
+    complete = [record("p", "a", 0.0), record("p", None)]
+    cut = [("a", 1.0), ("a", 0.25), ("b", None), ("b", 0.0), (None, 1.0)]
+    metrics = batch_metrics(complete + [record("q", *one, truncated=True) for one in cut], settings())
+    assert metrics["mad/truncated_failed_rate"] == pytest.approx(2 / 7), "the last two"
+
+
 def test_the_rate_of_unusual_ways_is_of_all_responses_however_they_were_graded() -> None:
     usual = [record("p", "a"), record("p", "b"), record("q", "b")]
     cheating = [record("p", "a"), record("q", None, None)]
