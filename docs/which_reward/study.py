@@ -4,7 +4,7 @@
     python docs/which_reward/study.py run [WORD]   the runs that are not done (whose names contain WORD); after a kill,
                                                    the same command goes on, in the middle of a run
     python docs/which_reward/study.py table        what the runs came to, as the tables of the page
-    python docs/which_reward/study.py figure 40    accuracy against JSD in the frontiers of 40 steps, to frontier.png
+    python docs/which_reward/study.py figure       accuracy against JSD in the frontiers, to frontier.png
     python docs/which_reward/study.py compare A B  the accuracy at the target mix of the runs A_seed* less that of the
                                                    runs B_seed* with the same seeds
 
@@ -43,8 +43,13 @@ WARM_START = OUT / "math_warm_start_tiny_seed42" / "model"
 WITHOUT_FRENCH = OUT / "models" / "math_without_french" / "model"
 FRONTIER_SEEDS = ("42", "123")
 
-FORMS: dict[str, tuple[str, Symbol]] = {"additive": (COLORS[0], "circle"), "decoupled": (COLORS[5], "diamond")}
-"""Form -> the colour and the symbol of its dots."""
+ARMS: dict[str, tuple[str, Symbol]] = {
+    "additive": (COLORS[0], "circle"),
+    "decoupled": (COLORS[5], "diamond"),
+    "additive, 16 prompts a step, half as many steps": (COLORS[1], "square"),
+    "additive, lower learning rate": (COLORS[2], "square"),
+}
+"""What runs with different weights of correctness have in common -> the colour and the symbol of their dots."""
 METRICS = ("jsd", "jsd_per_prompt", "pass@1", "off_support_rate", "equal_reward_group_rate")
 
 
@@ -57,6 +62,11 @@ class Planned(NamedTuple):
     variables: dict[str, str]
     overrides: tuple[str, ...]
     study: str
+    """The table that it is a row of."""
+    frontier: str = ""
+    """The panel of the figure that it is a dot in; empty for none."""
+    arm: str = ""
+    """A key of ARMS, in the figure."""
 
     @property
     def kept(self) -> Path:
@@ -71,8 +81,8 @@ def frontier(task: str, steps: int) -> Iterator[Planned]:
         for form, alpha in arms:
             variables = {"FORM": form, "ALPHA": alpha, "SEED": seed, "MODEL": model_of(task)}
             name = f"{task}_peak_{form}{alpha}_{steps}steps_seed{seed}"
-            overrides = (f"trainer.total_training_steps={steps}",)
-            yield Planned(name, task, "peak", variables, overrides, f"{task} frontier, {steps} steps")
+            overrides, title = (f"trainer.total_training_steps={steps}",), f"{task} frontier, {steps} steps"
+            yield Planned(name, task, "peak", variables, overrides, title, title, form)
 
 
 def calibration() -> Iterator[Planned]:
@@ -97,18 +107,20 @@ def hints() -> Iterator[Planned]:
 def settings() -> Iterator[Planned]:
     """What else than the weight decides how much accuracy is lost; the rest is as in the frontier."""
     more_prompts = ("data.train_batch_size=16", "actor_rollout_ref.rollout.n=16", "trainer.total_training_steps=40")
-    arms = {
-        "0.8_lr3e-4_80steps": ("actor_rollout_ref.actor.optim.lr=3e-4", "trainer.total_training_steps=80"),
-        "0.8_kl0.2_40steps": ("actor_rollout_ref.actor.kl_loss_coef=0.2", "trainer.total_training_steps=40"),
-        "0.8_16prompts_40steps": more_prompts,
-        "0.7_16prompts_40steps": more_prompts,
-    }
+    lower_rate = ("actor_rollout_ref.actor.optim.lr=3e-4", "trainer.total_training_steps=80")
+    more_kl = ("actor_rollout_ref.actor.kl_loss_coef=0.2", "trainer.total_training_steps=40")
+    _, _, half_the_steps, lower = ARMS
     for seed in FRONTIER_SEEDS:
-        for arm, overrides in arms.items():
-            alpha, _, _ = arm.partition("_")
+        for alpha, setting, overrides, arm in (
+            ("0.8", "lr3e-4_80steps", lower_rate, lower),
+            ("0.8", "kl0.2_40steps", more_kl, ""),
+            ("0.8", "16prompts_40steps", more_prompts, half_the_steps),
+            ("0.7", "16prompts_40steps", more_prompts, half_the_steps),
+        ):
             variables = {"FORM": "additive", "ALPHA": alpha, "SEED": seed, "MODEL": model_of("gsm8k")}
-            name = f"gsm8k_peak_additive{arm}_seed{seed}"
-            yield Planned(name, "gsm8k", "peak", variables, overrides, "gsm8k, what loses least")
+            name = f"gsm8k_peak_additive{alpha}_{setting}_seed{seed}"
+            panel = "gsm8k frontier, 80 steps" if arm else ""  # which has as many prompts
+            yield Planned(name, "gsm8k", "peak", variables, overrides, "gsm8k, what loses least", panel, arm)
 
 
 def model_of(task: str) -> str:
@@ -256,11 +268,11 @@ def counts(kept: dict[str, Any], verdict: str) -> NDArray[np.float64]:
 
 def panels(planned: list[Planned]) -> Iterator[Panel]:
     """Of each frontier and seed with a run to draw: a dot for each run."""
-    frontiers = [run for run in planned if "frontier" in run.study]
-    for study, seed in dict.fromkeys((run.study, run.variables["SEED"]) for run in frontiers):
-        found = [run for run in frontiers if run.study == study and run.variables["SEED"] == seed]
-        name = study.replace(" frontier", "").replace("gsm8k", "GSM8K").replace("math", "MATH")
-        series = [dots([run for run in found if run.variables["FORM"] == form], form) for form in FORMS]
+    drawn = [run for run in planned if run.frontier]
+    for frontier, seed in sorted({(run.frontier, run.variables["SEED"]) for run in drawn}, key=in_order):
+        found = [run for run in drawn if run.frontier == frontier and run.variables["SEED"] == seed]
+        name = frontier.replace(" frontier", "").replace("gsm8k", "GSM8K").replace("math", "MATH")
+        series = [dots([run for run in found if run.arm == arm], arm) for arm in ARMS]
         yield Panel(
             [f"{name}, seed {seed}"],
             [one for one in series if one.x],
@@ -271,17 +283,22 @@ def panels(planned: list[Planned]) -> Iterator[Panel]:
         )
 
 
-def dots(planned: list[Planned], form: str) -> Series:
-    """The runs of a form, with their 95 % intervals and their weights beside them."""
+def in_order(panel: tuple[str, str]) -> tuple[str, int]:
+    """The tasks and lengths in order, and within them the seeds, which are numbers."""
+    return panel[0], int(panel[1])
+
+
+def dots(planned: list[Planned], arm: str) -> Series:
+    """The runs of an arm, with their 95 % intervals and their weights beside them."""
     runs = sorted(planned, key=lambda run: run.variables["ALPHA"])
     found = [scores(json.loads(run.kept.read_text(encoding="utf-8"))) for run in runs]
     (low, high), (x_low, x_high) = (
         zip(*(one[f"{name}_interval"] for one in found), strict=True) if found else ((), ())
         for name in ("accuracy_at_target", "jsd")
     )
-    color, symbol = FORMS[form]
+    color, symbol = ARMS[arm]
     return Series(
-        form,
+        arm,
         "dots",
         [one["jsd"] for one in found],
         [one["accuracy_at_target"] for one in found],
