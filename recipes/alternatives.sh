@@ -2,7 +2,7 @@
 # The sceptic's table: what one would try in place of a distribution reward (naming the category in the prompt, verbalized
 # sampling, finetuning on the mix, temperature, RLVR, entropy, GAPO), measured alike and beside it.
 #   PROFILE=tiny bash recipes/alternatives.sh gsm8k peak [KEY=VALUE ...]     the target is uniform unless it is named
-# Time: about 45 minutes on two cores with PROFILE=tiny; on 8 GPUs six trainings and a warm start.
+# Time: about an hour on two cores with PROFILE=tiny; on 8 GPUs six trainings and a warm start.
 # Result: outputs/TASK_alternatives_TARGET_PROFILE_seed42/table.md, alternatives.png, and report/index.html
 set -euo pipefail
 case " ${PROFILE:+profile=$PROFILE} $* " in *' profile=tiny '* | *' profile=small '*) STACK=cpu ;; esac
