@@ -368,6 +368,5 @@ def _dot(one: Measured, key: str, color: str) -> Series:
         [high],
         x_low=[x_low],
         x_high=[x_high],
-        labels=[one.row.name],
         symbol="diamond" if one.row.changes_prompt else "square" if not one.row.trained else "circle",
     )
