@@ -19,6 +19,7 @@ OF_A_RUN = (
     "madrl.sampling.holdout",
     "madrl.trainer.cpu_platform",
     "madrl.trainer.group_loop",
+    "madrl.trainer.prefix_tree",
     "madrl.trainer.reward_manager",
     "madrl.trainer.replay_buffer",
 )
