@@ -45,7 +45,10 @@ class PrefixTree(NamedTuple):
 def prefix_tree(rows: Sequence[Sequence[int]]) -> PrefixTree:
     """The tree of ``rows``, none of which is empty."""
     children: dict[tuple[int, int], int] = {}
-    tokens, parents, depths, places = [], [], [], []
+    tokens: list[int] = []
+    parents: list[int] = []
+    depths: list[int] = []
+    places: list[int] = []
     for row in rows:
         node = -1
         for depth, token in enumerate(row):
@@ -65,11 +68,11 @@ def prefix_tree(rows: Sequence[Sequence[int]]) -> PrefixTree:
 def multiply_adds(n_tokens: int, n_pairs: int, parameters: int, config: Any) -> int:
     """Of one forward pass over so many tokens, and pairs of a query and a key: the parameters', and attention's."""
     head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    return n_tokens * parameters + 2 * n_pairs * config.num_hidden_layers * config.num_attention_heads * head
+    return n_tokens * parameters + 2 * n_pairs * int(config.num_hidden_layers * config.num_attention_heads * head)
 
 
 @EngineRegistry.register(model_type="language_model", backend=["fsdp", "fsdp2"], device="cuda", vendor="cpu")
-class PrefixTreeEngine(FSDPEngineWithLMHead):  # type: ignore[misc]
+class PrefixTreeEngine(FSDPEngineWithLMHead):
     """``FSDPEngineWithLMHead``, which computes a prefix that several rows have in common once."""
 
     def prepare_model_inputs(self, micro_batch: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -54,7 +54,7 @@ def micro_batch_of(rows: list[list[int]], temperature: float = 1.0, **flags: Any
 def outcome(engine: type, model: LlamaForCausalLM, batch: Any) -> tuple[dict[str, Any], dict[str, Any], int]:
     """The engine's outputs, the gradients of a loss that weighs every one of them differently, and how many tokens the
     model was given."""
-    one = object.__new__(engine)
+    one: Any = object.__new__(engine)
     one.module, one.model_config = model, SimpleNamespace(hf_config=model.config)
     one.engine_config, one.pad_to_length = SimpleNamespace(entropy_checkpointing=False), None
     inputs, rest = one.prepare_model_inputs(micro_batch=batch)
