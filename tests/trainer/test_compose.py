@@ -116,6 +116,9 @@ def test_the_micro_batches_of_a_cpu_profile_divide_each_rank_s_share(profile: st
         node.rollout.log_prob_micro_batch_size_per_gpu,
     }
     assert sizes == {share if profile == "tiny" else 6}
+    assert node.model.external_lib == (None if profile == "tiny" else "madrl.trainer.prefix_tree"), (
+        "one group, one tree"
+    )
 
 
 @pytest.mark.parametrize("profile", ["tiny", "small"])

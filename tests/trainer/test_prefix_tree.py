@@ -1,5 +1,8 @@
 """The engine that computes what a micro-batch's rows have in common once, against veRL's own."""
 
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +15,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from verl.utils import tensordict_utils as tu
 from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
 
+from madrl.process import CPU_ENVIRONMENT
 from madrl.trainer.prefix_tree import PrefixTreeEngine, multiply_adds, prefix_tree
 
 PROMPT = [5, 6, 7, 8, 9, 5, 6, 7, 11]
@@ -101,10 +105,22 @@ def test_the_cost_of_a_pass_counts_both_products_of_attention() -> None:
     assert multiply_adds(10, 100, 7, config) == 10 * 7 + 2 * 100 * 3 * 32
 
 
-def test_the_cpu_platform_takes_it_where_a_run_names_its_module() -> None:
-    from verl.workers.engine.base import EngineRegistry
-
-    from madrl.trainer.cpu_platform import PlatformCPU
-
-    registered = EngineRegistry._engines["language_model"]["fsdp2"]
-    assert registered["cuda", PlatformCPU.vendor_name] is PrefixTreeEngine
+@pytest.mark.parametrize(
+    ("imported", "expected"), [("", FSDPEngineWithLMHead), ("madrl.trainer.prefix_tree", PrefixTreeEngine)]
+)
+def test_on_a_cpu_a_run_has_it_where_it_names_the_module(imported: str, expected: type) -> None:
+    code = f"""
+import verl
+from verl.utils.import_utils import import_external_libs
+from verl.workers.engine import EngineRegistry
+import_external_libs({imported!r} or None)
+print([EngineRegistry.get_engine_cls(kind, "fsdp2").__name__ for kind in ("language_model", "value_model")])
+"""
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env=os.environ | CPU_ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.splitlines()[-1] == str([expected.__name__, "FSDPEngineWithValueHead"])

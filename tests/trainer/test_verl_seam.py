@@ -33,6 +33,8 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer, ReplayBufferAsync
 from verl.trainer.ppo.v1.trainer_base import PPOTrainer, get_trainer_cls
 from verl.utils.tensordict_utils import assign_non_tensor_data
 from verl.utils.tracking import FileLogger
+from verl.workers.config import HFModelConfig
+from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
 
 from madrl.trainer import replay_buffer
 from madrl.trainer.compose import compose, verl_config
@@ -74,6 +76,12 @@ SIGNATURES: list[tuple[str, Callable[..., Any], list[str]]] = [
         ReplayBuffer._wait_for_next_poll,
         ["self", "partition_id", "last_debug_time"],
     ),
+    ("prefix_tree.prepare_model_inputs", FSDPEngineWithLMHead.prepare_model_inputs, ["self", "micro_batch"]),
+    (
+        "prefix_tree.prepare_model_outputs",
+        FSDPEngineWithLMHead.prepare_model_outputs,
+        ["self", "output", "output_args", "micro_batch", "logits_processor_func"],
+    ),
 ]
 
 
@@ -113,6 +121,8 @@ SOURCES: list[tuple[str, Any, str]] = [
     ("a failed session is logged with what it raised", WORKER._run_prompt, "exc_info=(type(error), error,"),
     ("a custom sampler is used", PPOTrainer._build_replay_buffer, "custom_sampler.path"),
     ("the sampler polls, and waits between two looks", ReplayBuffer.sample, "self._wait_for_next_poll(partition_id"),
+    ("a run's own module is imported before its engine is chosen", HFModelConfig.__post_init__, "(self.external_lib)"),
+    ("an engine's inputs go to the model as they are", FSDPEngineWithLMHead.forward_step, "**model_inputs,"),
     ("workers have names", AgentLoopManager._init_agent_loop_workers, 'name=f"agent_loop_worker_{i}"'),
     ("the sampler gets its options", PPOTrainer._build_replay_buffer, "sampler_kwargs=sampler_config.sampler_kwargs"),
     ("the sampler's metrics become training metrics", PPOTrainer._step_once, "metrics.update(off_policy_metrics)"),
