@@ -85,9 +85,9 @@ def test_log_probabilities_entropies_and_gradients_are_those_of_verl(temperature
 
 
 def test_rows_with_nothing_in_common_are_left_to_verl() -> None:
-    rows = [[i, *range(12)] for i in range(12)]
+    rows = [[i, *range(11 + i % 2)] for i in range(12)]
     _, _, tokens = outcome(PrefixTreeEngine, model_of(), micro_batch_of(rows))
-    assert tokens == 12 * 13, "attention over 156 nodes costs more than 12 times over 13"
+    assert tokens == 12 * 13, "attention over 150 nodes costs more than 12 times over 13"
 
 
 @pytest.mark.parametrize("settings", [{"model_type": "mamba"}, {"sliding_window": 4}])
