@@ -4,6 +4,7 @@ Category order is the order of declaration and decides what ``peak`` excludes.
 """
 
 import reprlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -46,7 +47,7 @@ def check_categories(categories: Sequence[str]) -> tuple[str, ...]:
         raise MadrlError("no categories declared: name at least one, e.g. categories=[english,chinese]")
     if not all(name.strip() for name in names):
         raise MadrlError(f"an empty category name in {list(names)}: give every category a name")
-    if twice := [name for name in names if names.count(name) > 1]:
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise MadrlError(f"category {twice[0]!r} is declared twice in {list(names)}: remove one")
     return names
 

@@ -62,10 +62,19 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What the two processes of -n 2 do not share: all that starts veRL or vLLM, as trainings wait for each other; the
+    tests of one user's ``service``, which is started once and not for each file; and any other file."""
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    user = parameters.get("service")
+    group = "verl" if item.get_closest_marker("verl") else f"service of {user}" if user else item.path.stem
+    item.add_marker(pytest.mark.xdist_group(group))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the core, and with -n 2 begin with the longest file, or the other process would end up waiting for it."""
+    """Mark the core, and begin with veRL, which takes longest, or one of two processes would end up waiting for it."""
     for item in items:
         if item.path in CORE:
             item.add_marker(pytest.mark.core)
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: item.path.name != "test_real_trainer.py")
+        items.sort(key=lambda item: item.get_closest_marker("verl") is None)

@@ -29,9 +29,9 @@ mypy
 if [ $# -gt 0 ]; then
   exec python -m pytest "$@"
 fi
-# Two files at a time. The sandbox's tests not beside the trainer's, which keep both cores busy for minutes: some count
-# what is left on the machine, or how long it takes. What took longest is printed last.
-in_pairs=(-n 2 --dist loadfile --no-loadscope-reorder --durations=40 --durations-min=10)
+# Two processes, which tests/conftest.py says how to share. The sandbox's tests not beside the trainer's, which keep both
+# cores busy for minutes: some count what is left on the machine, or how long it takes. What took longest is printed last.
+in_pairs=(-n 2 --dist loadgroup --no-loadscope-reorder --durations=40 --durations-min=10)
 status=0
 python -m pytest "${in_pairs[@]}" tests/sandbox || status=$?
 python -m pytest "${in_pairs[@]}" --ignore=tests/sandbox || status=$?

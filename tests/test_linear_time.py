@@ -26,6 +26,8 @@ class Reader(NamedTuple):
     patterns: tuple[object, ...]
     """Where its regular expressions are."""
     slow_once: tuple[Attack, ...] = ()
+    apart: tuple[tuple[Callable[[str], object], re.Pattern[str]], ...] = ()
+    """Parts of it that read the same text and are many: each is tried on texts for its own regular expression alone."""
 
 
 def _java() -> Reader:
@@ -90,7 +92,7 @@ def _marks() -> Reader:
         Attack("\nclass A{", "\n", ""), Attack("\n", "a ", "class"),
         Attack("a", "*", "print("), Attack("x as A", " x as A", "from"), Attack("class A", " ", "x"),
     )  # fmt: skip
-    return Reader(search, tuple(mark.pattern for mark in found), slow)
+    return Reader(search, (), slow, tuple((mark.__call__, mark.pattern) for mark in found))
 
 
 def _bare() -> Reader:
@@ -299,6 +301,8 @@ def _read(name: str) -> None:
     reader = READERS[name]()
     found = sorted({attack for part in reader.patterns for pattern in patterns_in(part) for attack in attacks(pattern)})
     read_all(reader.read, [*reader.slow_once, *found], LENGTH)
+    for part, pattern in reader.apart:
+        read_all(part, sorted(attacks(pattern)), LENGTH)
 
 
 @pytest.mark.slow

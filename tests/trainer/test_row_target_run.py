@@ -1,4 +1,4 @@
-"""The real trainer on prompts with targets of their own, and with a target that changes: two steps of each."""
+"""The real trainer on prompts with targets of their own, for two steps."""
 
 import json
 from collections import defaultdict
@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from test_real_trainer import GROUP, Trainings
+from test_real_trainer import Trainings
 
 from madrl.files import read_jsonl
 from madrl.frequency import category_indices
@@ -50,12 +50,6 @@ def own(trainings: Trainings) -> RunFolder:
     data = trainings.folder / "own"
     files = (f"paths.data={data}", f"data.val_files={data / 'validation.parquet'}")
     return trainings.run("own", *OPTIONS, *files)
-
-
-@pytest.fixture(scope="module")
-def scheduled(trainings: Trainings) -> RunFolder:
-    schedule = "madrl.target_schedule=[{step: 0, target: {rank_1: 1}}, {step: 4, target: uniform}]"
-    return trainings.run("scheduled", *OPTIONS, schedule)
 
 
 def targets_by_row(records: list[dict[str, Any]]) -> dict[int, set[str | None]]:
@@ -114,20 +108,3 @@ def test_the_run_is_evaluated_against_the_targets_in_its_dumps(own: RunFolder) -
         dump = read(own.validation / f"{one['step']}.jsonl", ("category",))
         assert one["targets"] == len({record["target"] for record in dump}) > 1
         assert sum(of["target"] for of in one["by_category"].values()) == pytest.approx(1)
-
-
-def test_a_scheduled_target_moves_with_the_steps_in_the_dumps_and_validation_has_the_last(scheduled: RunFolder) -> None:
-    settings = scheduled.settings()
-    np.testing.assert_array_equal(settings.target, np.full(5, 0.2))
-    # A quarter and a half of the way from (1, 0, 0, 0, 0) to a fifth each.
-    for step, first in ((1, 0.8), (2, 0.6)):
-        records = read_jsonl(scheduled.scores / f"{step}.jsonl")
-        (target,) = {record["target"] for record in records}
-        assert list(json.loads(target).values()) == pytest.approx([first, *[(1 - first) / 4] * 4])
-        assert scheduled.history()[step]["mad/target/rank_1"] == pytest.approx(first)
-        group = [record for record in records if record["group"] == records[0]["group"]]
-        assert len(group) <= GROUP
-        indices = category_indices([r["category"] for r in group], settings.categories)
-        expected = score_group(indices, [r["correct"] for r in group], settings.target_at(step), settings.reward)
-        assert [r["reward"] for r in group] == pytest.approx(expected.reward.tolist(), abs=1e-5)
-    assert all("target" not in record for record in read_jsonl(scheduled.validation / "2.jsonl"))
