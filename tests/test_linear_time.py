@@ -1,8 +1,8 @@
 """Whatever text a model writes, what reads it takes time linear in its length.
 
 A reader gets texts that are made to be slow for its own regular expressions (pumping), and texts that were slow once,
-each long enough that quadratic time would be minutes. It reads in a process of its own, under a limit in CPU time that
-is a hundred times and more what it takes.
+each long enough that quadratic time shows. It reads in a process of its own, under a limit in CPU time that is five
+times what the slowest takes.
 """
 
 import multiprocessing
