@@ -64,7 +64,8 @@ def pytest_collection_finish() -> None:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """What the two processes of -n 2 do not share: all that starts veRL or vLLM, as trainings wait for each other; the
-    tests of one user's ``service``, which is started once and not for each file; and any other file."""
+    tests of one user's ``service``, which is started once and not for each file; and any other file. xdist shows the
+    group behind an @, which is no part of the test's name."""
     parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
     user = parameters.get("service")
     group = "verl" if item.get_closest_marker("verl") else f"service of {user}" if user else item.path.stem
