@@ -312,8 +312,14 @@ class RunHealth:
         """Take in one step's training metrics; returns what it raised and cleared, at most one event of each kind for
         an alarm of an attribute. An alarm whose number the metrics lack stays as it is."""
         before = dict(self.raised)
+        unwanted: list[Gauge] = []
+        """Those of categories that the schedule has come to want none of."""
         for gauge, recent in self._recent.items():
             reading = gauge.read(metrics)
+            if reading is not None and reading.unit == 0 and self._settings.target_schedule is not None:
+                self.raised.pop(gauge, None)
+                unwanted.append(gauge)
+                continue
             if reading is None or (reading.unit == 0 and not recent):  # nothing is compared with 0
                 continue
             recent.append(reading)
@@ -333,7 +339,11 @@ class RunHealth:
                 events.append(Event(step, alarm, "raised", _names(new), f"{self._seen(new)}. {advice}", attribute))
             if over:
                 text = f"after {step - min(before[gauge] for gauge in over)} steps: {self._seen(over)}."
+                if given_up := _names([gauge for gauge in over if gauge in unwanted]):
+                    text += f" The target now wants none of {', '.join(given_up)}."
                 events.append(Event(step, alarm, "cleared", _names(over), text, attribute))
+        for gauge in unwanted:
+            self._recent[gauge].clear()
         return events
 
     def mean(self, gauge: Gauge) -> Reading:

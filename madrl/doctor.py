@@ -172,6 +172,7 @@ def _launch(overrides: Sequence[str], responses: str | None) -> list[Check]:
     from omegaconf import OmegaConf
 
     from madrl.frequency import category_indices
+    from madrl.hints import counted_sessions
     from madrl.launch_check import start_notes, target_notes
     from madrl.records import classified, last_turns, read_graded, source_of, unhinted
     from madrl.schema import check_parquet
@@ -187,7 +188,7 @@ def _launch(overrides: Sequence[str], responses: str | None) -> list[Check]:
             check_parquet(path, settings.categories)
         if (found := check_row_targets(config)).training:
             return [Check("data", True, str(found)), Check("launch", None, NO_LAUNCH_CHECK)]
-    size = config.actor_rollout_ref.rollout.n
+    size = counted_sessions(settings.hints, config.actor_rollout_ref.rollout.n)
     notes = target_notes(settings, size)
     if responses is not None:
         records = last_turns(unhinted(classified(read_graded(source_of(responses), settings.categories))))

@@ -97,7 +97,7 @@ class GroupReward:
         group = list(rollouts)
         grades = await asyncio.gather(*map(self.grade, group))
         for grade in grades:
-            if grade.correctness is None and grade.reason.startswith(NOT_SERVED):
+            if grade.correctness is None and NOT_SERVED in grade.reason:
                 raise MadrlError(grade.reason)
         return await self.of_grades(grades, hinted, self.target_of(rollout.extra_info for rollout in group))
 

@@ -20,6 +20,10 @@ from madrl.records import Record, classified, read, unhinted
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 
+HINT_COLUMN = "madrl_hint"
+"""The batch column with the category that the batch's hinted sessions are asked for, and the argument with which a
+session is told: empty where it is not hinted."""
+
 DECAY = 0.9
 """What a step leaves of the mean of the steps before it."""
 
@@ -37,6 +41,11 @@ def hinted_sessions(hints: int, group_size: int) -> range:
     """
     count = hints if group_size >= SMALL_GROUP else min(hints, 1)
     return range(group_size - count, group_size) if 2 * count < group_size else range(0)
+
+
+def counted_sessions(hints: int, group_size: int) -> int:
+    """How many responses of a group its frequencies are counted on: those that are not hinted."""
+    return group_size - len(hinted_sessions(hints, group_size))
 
 
 class ShareMean:

@@ -50,9 +50,9 @@ def rescore_file(
     A line is one response (``madrl.records``) with at least ``group``, ``category`` and ``correct``; the lines of a
     group may stand anywhere in the file. When a session has several turns, the last one is scored and all of them earn
     what it earns, as in training. A response that has ``hinted``, or ``classified`` false, is rewarded and counted in
-    no frequency. A group that has a ``target`` is scored by that. Other keys are kept, an older ``divergence_reward``
-    and ``reward`` replaced, blank lines dropped, sessions and turns without a number numbered. The output appears
-    complete or not at all, and may be the input itself. The whole file is held in memory.
+    no frequency. A lone response earns 0. A group that has a ``target`` is scored by that. Other keys are kept, an
+    older ``divergence_reward`` and ``reward`` replaced, blank lines dropped, sessions and turns without a number
+    numbered. The output appears complete or not at all, and may be the input itself. The whole file is held in memory.
 
     Args:
         categories: the declared categories, in the order of ``target``.
@@ -88,6 +88,10 @@ def rescore_file(
             list(map(is_classified, group)),
         )
         for record, divergence_reward, reward in zip(group, score.divergence_reward, score.reward, strict=True):
-            earned[session_of(record)] = {"divergence_reward": float(divergence_reward), "reward": float(reward)}
+            # GRPO gives a response without siblings its raw reward as advantage: in training it earns nothing.
+            earned[session_of(record)] = {
+                "divergence_reward": float(divergence_reward),
+                "reward": float(reward) if len(group) > 1 else 0.0,
+            }
     write(destination, (line_of(record | earned[session_of(record)]) for record in records))
     return Rescored(len(records), len(found))

@@ -17,6 +17,7 @@ GAPO has no task reward: a valid response is as good as correct there. Where the
 form does, so that the two differ in nothing but the distributional term.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -37,7 +38,7 @@ from madrl.frequency import (
 )
 from madrl.prompt_targets import PromptTarget
 from madrl.rollout import AttributeScore, GroupScore
-from madrl.targets import smooth
+from madrl.targets import NUMBER, smooth
 
 FORMS = ("additive", "gated", "rlvr", "gapo")
 
@@ -60,8 +61,8 @@ EQUAL_REWARD_TOLERANCE = 1e-6
 would blow up into an advantage of about 0.03."""
 
 EXACT_REWARD_STEP = 2.0**-10
-"""An all-equal group is rounded to this step. A dyadic number sums exactly in float32 over any group of up to 1024,
-so that the group's mean is the reward itself and every advantage is exactly zero."""
+"""The reward of an all-equal group is rounded to this step, or to a larger power of two where it is large
+(``_exact_in_float32``)."""
 
 
 UNIFORM_TOLERANCE = 1e-9
@@ -150,7 +151,7 @@ class RewardConfig:
 
     def _check(self, name: str, low: float, high: float, hint: str) -> None:
         value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        if isinstance(value, bool) or not isinstance(value, NUMBER) or not low <= value <= high:
             raise MadrlError(f"{name}={value!r} is not a number in [{low:g}, {high:g}]: {hint}")
 
 
@@ -190,7 +191,7 @@ def score_group(
     mean stays where it is. An ungraded one takes the mean correctness of the graded ones in its group, 0 when none was
     graded. An unclassified one takes the mean r_div of the classified ones, 0 when none was classified, and counts in
     no frequency: the others earn what they would earn in a group without it, calibrated for their number. When
-    every response earns the same, the rewards are rounded to an exactly representable number (EXACT_REWARD_STEP).
+    every response earns the same, the rewards are rounded to a number that float32 sums exactly (EXACT_REWARD_STEP).
     Whatever the form, a group in one category, or with nothing on-support, is taught nothing about the distribution:
     its distributional terms are all equal, and what is left is correctness.
 
@@ -223,8 +224,7 @@ def score_group(
     else:
         reward = correctness
     if reward.max() - reward.min() <= EQUAL_REWARD_TOLERANCE:
-        exact = round(float(reward[0]) / EXACT_REWARD_STEP) * EXACT_REWARD_STEP
-        reward = np.full_like(reward, exact)
+        reward = np.full_like(reward, _exact_in_float32(float(reward[0]), reward.size))
     return GroupScore(reward, correctness, divergence_reward, frequency, attributes=others)
 
 
@@ -344,3 +344,11 @@ def _correctness(correct: Sequence[float | None]) -> NDArray[np.float64]:
     if ungraded.any():
         values[ungraded] = 0.0 if ungraded.all() else values[~ungraded].mean()
     return values
+
+
+def _exact_in_float32(reward: float, group_size: int) -> float:
+    """``reward``, rounded so that float32 sums ``group_size`` of it without an error: the group's mean is then the
+    reward itself, and every advantage exactly zero. The sum of a multiple of 2^k is exact below 2^(k + 24)."""
+    _, exponent = math.frexp(abs(reward) * group_size)  # the sum is below 2^exponent
+    step = max(EXACT_REWARD_STEP, 2.0 ** (exponent - 23))  # one bit is left for the rounding up
+    return round(reward / step) * step

@@ -33,6 +33,9 @@ def peak(n_categories: int) -> NDArray[np.float64]:
 TARGETS: dict[str, Callable[[int], NDArray[np.float64]]] = {"uniform": uniform, "peak": peak}
 
 
+NUMBER = (int, float, np.integer, np.floating)
+"""What a weight may be, which often is a count of NumPy or pandas; a bool is not."""
+
 MAX_WEIGHT = 1e100
 """The largest weight a target may give. Far larger ones overflow when they are summed, and all shares become 0."""
 
@@ -73,7 +76,7 @@ def resolve_target(spec: str | Mapping[str, float], categories: Sequence[str]) -
         raise MadrlError(f"target names unknown category {unknown[0]!r}: the declared categories are {list(names)}")
     weights = np.zeros(len(names))
     for category, weight in spec.items():
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= MAX_WEIGHT:
+        if isinstance(weight, bool) or not isinstance(weight, NUMBER) or not 0 <= weight <= MAX_WEIGHT:
             raise MadrlError(f"target weight {weight!r} of {category!r} is not a number from 0 to {MAX_WEIGHT:g}")
         weights[names.index(category)] = weight
     if weights.sum() <= 0:

@@ -134,6 +134,20 @@ def test_a_category_that_hardly_any_prompt_wants_is_given_the_steps_to_show_up_i
     assert on(watched) == [("starved_categories", "fr")]
 
 
+def test_a_category_that_the_schedule_gives_up_starves_no_longer() -> None:
+    schedule = [{"step": 0, "target": "uniform"}, {"step": 100, "target": {"en": 1}}]
+    watched = health({"en": 1}, target_schedule=schedule)
+    seen = shares(0.25, 0.25, 0.25, 0.25, 0.0)
+    for step in range(1, 100):
+        watched.update(step, seen | wanted(0.2, 0.2, 0.2, 0.2, 0.2))
+    assert on(watched) == [("starved_categories", "fr")]
+    (event,) = watched.update(100, shares(1, 0, 0, 0, 0) | wanted(1, 0, 0, 0, 0))
+    assert (event.state, event.categories) == ("cleared", ["fr"])
+    assert event.text.endswith(" fr 0.0% (target 20.0%). The target now wants none of fr.")
+    for step in range(101, 130):
+        assert watched.update(step, shares(1, 0, 0, 0, 0) | wanted(1, 0, 0, 0, 0)) == []
+
+
 def test_groups_have_collapsed_by_what_the_prompts_own_targets_explain() -> None:
     rate = {"mad/single_category_group_rate": 0.65}
     assert feed(health(), rate, WINDOW) == [WINDOW]

@@ -166,7 +166,8 @@ async def test_a_grade_has_the_category_of_each_attribute_and_an_exception_of_on
 
 
 async def test_a_batch_whose_further_categories_nobody_can_say_is_an_outage() -> None:
-    with pytest.raises(MadrlError, match=r"could not grade 3 of 3 responses \(attribute size: classifier raised"):
+    whose = r"^classifier test_attributes:by_size of attribute size could not grade 3 of 3 responses"
+    with pytest.raises(MadrlError, match=rf"{whose} \(classifier raised ConnectionError: nobody knows\)"):
         await reward_of().grader.grade_all(rollouts("a?", "b?", "a?"))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.hints import ShareMean, hinted_sessions
+from madrl.hints import ShareMean, counted_sessions, hinted_sessions
 from madrl.records import line_of, write
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
@@ -46,6 +46,7 @@ def test_the_last_sessions_of_a_group_are_hinted_and_one_of_a_small_group() -> N
     assert list(hinted_sessions(2, 16)) == [14, 15]
     assert list(hinted_sessions(2, 8)) == [6, 7]
     assert list(hinted_sessions(2, 7)) == [6]
+    assert [counted_sessions(2, size) for size in (16, 8, 7, 1)] == [14, 6, 6, 1]
     assert list(hinted_sessions(1, 3)) == [2]
     assert list(hinted_sessions(0, 16)) == list(hinted_sessions(0, 4)) == []
 

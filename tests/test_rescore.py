@@ -64,6 +64,13 @@ def test_a_file_is_scored_exactly_as_training_scores_a_group(tmp_path: Path, div
     assert [row["divergence_reward"] for row in rows] == score.divergence_reward.tolist()
 
 
+def test_a_lone_response_earns_nothing_as_in_training(tmp_path: Path) -> None:
+    source = _write(tmp_path / "in.jsonl", GOOD, GOOD, GOOD.replace('"p"', '"q"'))
+    config = RewardConfig("l2", alpha=0.5)
+    # p: 0.5 + 0.5 (1/2 - 1); q would earn the same.
+    assert [row["reward"] for row in _rescore(source, tmp_path / "out.jsonl", config)] == [0.25, 0.25, 0.0]
+
+
 def test_it_says_how_many_responses_and_groups_it_scored(tmp_path: Path) -> None:
     source = _write(tmp_path / "in.jsonl", GOOD, GOOD.replace('"p"', '"q"'), GOOD)
     assert rescore_file(source, tmp_path / "out.jsonl", CATEGORIES, uniform(2), RewardConfig()) == (3, 2)

@@ -435,6 +435,20 @@ def test_sixteen_rewards_of_three_tenths_move_nothing(
     np.testing.assert_array_equal(advantage(score.reward), np.zeros(16))
 
 
+@every_advantage
+@pytest.mark.parametrize("lambda_g", [20.0, 64.0, 1000.0, 1e6])
+def test_a_group_whose_responses_all_earn_the_same_large_reward_moves_nothing(
+    advantage: Callable[[NDArray[np.float64]], NDArray[np.float32]], lambda_g: float
+) -> None:
+    config = RewardConfig("rkl", "gated", lambda_g=lambda_g)
+    for group_size in (*range(2, 65), 127, 1000):
+        score = score_group(np.zeros(group_size, dtype=np.int64), [True] * group_size, peak(5), config)
+        plain = 1 + lambda_g * score.divergence_reward[0]
+        assert abs(score.reward[0] - plain) <= max(EXACT_REWARD_STEP, abs(plain) * group_size * 2.0**-22) / 2
+        moved = advantage(score.reward)
+        assert (moved == 0).all(), f"G={group_size}: reward {score.reward[0]}, advantage {moved[0]}"
+
+
 def test_rewards_that_differ_by_float_residue_become_equal() -> None:
     # Under L2, r_div is 1/3 - 1/3 in one category and 1 - 1/3 - 2/3, about 1e-16 and no more, in the other.
     target = np.array([1 / 3, 1 - 1 / 3])

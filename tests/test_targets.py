@@ -1,5 +1,7 @@
 """Target vectors: the paper's two, the user's own, and epsilon smoothing."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -43,6 +45,11 @@ def test_a_named_target_is_resolved_over_the_declared_categories() -> None:
 def test_weights_follow_the_declared_order_and_a_category_that_is_not_named_gets_none() -> None:
     # 3 + 1 = 4, so hindi 3/4 and english 1/4.
     np.testing.assert_array_equal(resolve_target({"hindi": 3, "english": 1}, LANGUAGES), [0.25, 0, 0.75, 0, 0])
+
+
+@pytest.mark.parametrize("number", [np.int64, np.uint8, np.float32, np.float64])
+def test_weights_may_be_counts_of_numpy_s(number: Any) -> None:
+    np.testing.assert_array_equal(resolve_target({"hindi": number(3), "english": 1}, LANGUAGES), [0.25, 0, 0.75, 0, 0])
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=5, max_size=5), st.floats(0.01, 100))

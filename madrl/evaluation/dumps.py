@@ -43,7 +43,8 @@ class RunKey:
     reward: str
     """A key of DIVERGENCES; rlvr, gapo or entropy for the baselines, which have no divergence. What a run has beside
     the paper's reward follows a comma: ``rkl, scheduled``, ``rkl, hints 2``, ``rkl, with length`` (a further
-    attribute), and ``rkl, not calibrated`` where that makes a difference."""
+    attribute), and where that makes a difference ``rkl, not calibrated`` of the additive form and ``rkl, calibrated``
+    of the gated one."""
     weight: str
     """gated; add90 for an additive form with 90 % of the weight on correctness; nothing for rlvr."""
     seed: int
@@ -170,10 +171,11 @@ def _reward_names(settings: Settings, entropy: float) -> tuple[str, str]:
         name += f", hints {settings.hints}"
     if settings.attributes:
         name += f", with {' '.join(settings.attributes)}"
-    # Nothing is calibrated in the gated form or with further attributes, and offsets of equal targets are zero.
-    unequal = np.ptp(settings.target[settings.target > 0]) > UNIFORM_TOLERANCE
-    if reward.form == "additive" and unequal and not reward.calibrate and not settings.attributes:
-        name += ", not calibrated"
+    # What is not the rule is said: the gated form and further attributes are not calibrated unless a run asks for it.
+    unequal = np.ptp(settings.target[settings.target > 0]) > UNIFORM_TOLERANCE  # else all offsets are zero
+    rule = reward.form == "additive" and not settings.attributes
+    if unequal and reward.calibrate != rule:
+        name += ", calibrated" if reward.calibrate else ", not calibrated"
     return name, "gated" if reward.form == "gated" else additive
 
 

@@ -32,7 +32,7 @@ from madrl.evaluation.intervals import (
 from madrl.evaluation.per_prompt import collapsed_distance, squared_distances
 from madrl.evaluation.targets import all_same, mean_target, targets_of
 from madrl.frequency import category_counts, category_indices
-from madrl.records import Record, by_group, classified, groups, last_turns, ungraded_rate
+from madrl.records import Record, by_group, classified, last_turns, ungraded_rate
 
 Array = NDArray[np.float64]
 
@@ -192,8 +192,13 @@ def score_change(before: Sequence[Record], after: Sequence[Record], categories: 
     Args:
         before, after: records as in ``score_samples``.
         categories: the declared categories.
+
+    Raises MadrlError when no response of a set has been classified.
     """
-    sides, paired = _side_by_side(groups(classified(before)), groups(classified(after)))
+    found = [by_group(classified(last_turns(samples))) for samples in (before, after)]
+    if not all(found):
+        raise MadrlError("nobody could say the category of any response of one of the two sets: classify it again")
+    sides, paired = _side_by_side(*found)
     by_problem = [_verdicts(side, categories) for side in sides]
     change = accuracy_change(*(Verdicts(*(of.sum(axis=0) for of in side)) for side in by_problem))
     sums = [np.column_stack(side) for side in by_problem]

@@ -123,6 +123,7 @@ class Grader:
         further: dict[str, Classification] = dict(zip(self._further, others, strict=True))
         lost = [] if classification.classified else [classification.reason]
         lost += [f"attribute {name}: {one.reason}" for name, one in further.items() if not one.classified]
+        lost += [verification.reason] if lost and verification.correctness is None and verification.reason else []
         reason = "; ".join(lost) if lost else verification.reason or classification.reason
         unusual = ", ".join(filter(None, (one.unusual for one in (verification, classification, *others))))
         grade = Grade(
@@ -147,13 +148,20 @@ class Grader:
         grades = list(await asyncio.gather(*map(self.grade, rollouts)))
         verdicts = Counter(grade.reason for grade in grades if grade.correctness is None)
         ungraded = {
-            "classifier": Counter(grade.reason for grade in grades if not grade.has_all_categories),
-            "verifier": self._raised - before if raised_alone else verdicts if self._verifier else Counter(),
+            f"classifier {self._name('classifier')}": Counter(grade.reason for grade in grades if not grade.classified),
+            f"verifier {self._name('verifier')}": self._raised - before
+            if raised_alone
+            else verdicts
+            if self._verifier
+            else Counter(),
         }
-        for kind, reasons in ungraded.items():
+        for name, grader in self._further.items():
+            lost = [one.reason for grade in grades if not (one := grade.attributes[name]).classified]
+            ungraded[f"classifier {grader._name('classifier')} of attribute {name}"] = Counter(lost)
+        for what, reasons in ungraded.items():
             if enough and reasons.total() > MAX_UNGRADED * len(grades):
                 raise MadrlError(
-                    f"{kind} {self._name(kind)} could not grade {reasons.total()} of {len(grades)} responses "
+                    f"{what} could not grade {reasons.total()} of {len(grades)} responses "
                     f"({reasons.most_common(1)[0][0]}): mend that and start the same call again"
                 )
         return grades

@@ -27,11 +27,11 @@ from verl.utils.tensordict_utils import assign_non_tensor_data
 
 from madrl.errors import MadrlError
 from madrl.grading.plugins import PluginError
-from madrl.hints import ShareMean, hinted_sessions
+from madrl.hints import HINT_COLUMN, ShareMean, hinted_sessions
 from madrl.rollout import Grade
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
-from madrl.trainer.hinted_loop import HINT_COLUMN, HINTED_LOOP, PLAIN_LOOP
+from madrl.trainer.hinted_loop import HINTED_LOOP, PLAIN_LOOP
 from madrl.trainer.prompt_group import PromptGroup
 from madrl.trainer.reward_manager import GRADE, GRADE_COLUMN, STAGE, STEP
 from madrl.trainer.verl_settings import SEED_PARAMETER

@@ -16,6 +16,7 @@ from uuid import uuid4
 from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, register
 from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
 
+from madrl.hints import HINT_COLUMN
 from madrl.prompts import asking_for, load_naming
 from madrl.schema import Message
 
@@ -24,10 +25,6 @@ HINTED_LOOP = "madrl_hinted"
 
 PLAIN_LOOP = "single_turn_agent"
 """veRL's name of the loop that this one stands in for."""
-
-HINT_COLUMN = "madrl_hint"
-"""The batch column with the category that the batch's hinted sessions are asked for, and the argument with which a
-session is told: empty where it is not hinted."""
 
 ENGINE_S_LOG_PROBS = {"max_tokens": 1, "temperature": 1.0, "prompt_logprobs": 0, "detokenize": False}
 """The request for the log probabilities of a prompt's own tokens, as veRL's distillation asks a teacher for them. The

@@ -25,6 +25,7 @@ from madrl.alarms import read_events, stretches
 from madrl.errors import MadrlError
 from madrl.files import check_same, locked, write_json, write_text
 from madrl.grading.turns import CLIENTS_VARIABLE
+from madrl.hints import counted_sessions
 from madrl.launch_check import target_notes
 from madrl.process import CPU_ENVIRONMENT, all_gpus, hydra_value, run_logged
 from madrl.run_folder import RunFolder, last_step
@@ -74,7 +75,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     config = compose(overrides)
     if dry_run:
         settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
-        for note in target_notes(settings, config.actor_rollout_ref.rollout.n):
+        for note in target_notes(settings, counted_sessions(settings.hints, config.actor_rollout_ref.rollout.n)):
             print(note, file=sys.stderr, flush=True)
         print(OmegaConf.to_yaml(config), end="")
         return

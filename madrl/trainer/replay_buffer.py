@@ -36,7 +36,7 @@ from madrl.evaluation.targets import mean_target, targets_of
 from madrl.files import write_text
 from madrl.frequency import category_counts, category_indices
 from madrl.grading.programs.replicas import NOT_SERVED
-from madrl.hints import ShareMean
+from madrl.hints import ShareMean, counted_sessions
 from madrl.records import (
     ATTRIBUTES,
     HINTED,
@@ -167,33 +167,37 @@ class MadReplayBuffer(ReplayBuffer):
 
     def _check_launch(self, records: list[dict[str, Any]]) -> None:
         self.run.launch_check.unlink(missing_ok=True)
-        notes = self._launch_notes(self.settings, records, self._first_validation)
+        notes, problems = self._launch_notes(self.settings, records, self._first_validation)
         for name in self.settings.attributes:
             of_both = [[of_attribute(record, name) for record in of] for of in (records, self._first_validation)]
             of_it = self._launch_notes(self.settings.of_attribute(name), *of_both)
-            notes += [note.replace("launch check:", f"launch check of {name}:", 1) for note in of_it]
+            for found, more in zip((notes, problems), of_it, strict=True):
+                found += [note.replace("launch check:", f"launch check of {name}:", 1) for note in more]
+        if problems:
+            raise MadrlError(f"{' '.join(problems)} {launch_check.remedy(self.settings)}")
         if notes:
             write_text(self.run.launch_check, "".join(f"{note}\n" for note in notes))
 
     def _launch_notes(
         self, settings: Settings, records: list[dict[str, Any]], validated: list[dict[str, Any]]
-    ) -> list[str]:
-        """What the launch check says of one attribute; raises MadrlError where the run stops for it."""
-        size, names = self.group_size["train"], settings.categories
+    ) -> tuple[list[str], list[str]]:
+        """What the launch check says of one attribute, and what of it stops the run."""
+        names = settings.categories
+        size = counted_sessions(self.settings.hints, self.group_size["train"])
         groups = [category_indices([r["category"] for r in group], names) for group in by_group(classified(records))]
         before = classified(validated)
         earlier = category_indices([r["category"] for r in before], names)
         seen = classified(records) + before
         if settings.target_schedule is None and any(record.get(TARGET) is not None for record in seen):
-            return [NO_LAUNCH_CHECK]
+            return [NO_LAUNCH_CHECK], []
         first = replace(settings, target=settings.target_at(1))  # a schedule starts where the policy can be steered
         problem = launch_check.launch_problem(first, groups, earlier)
         if problem is not None and problem.stops:
-            raise MadrlError(f"{problem.text} {launch_check.remedy(settings)}")
+            return [], [problem.text]
         notes = launch_check.target_notes(settings, size) + launch_check.start_notes(
             settings, size, category_indices([r["category"] for r in seen], names), [r["correct"] for r in seen]
         )
-        return notes if problem is None else [problem.text, *notes]
+        return (notes if problem is None else [problem.text, *notes]), []
 
     def _clear_groups(self, partition_id: str, uids: set[str]) -> None:
         """Drop groups as veRL does, after they have been measured."""
@@ -276,7 +280,7 @@ def check_outage(records: list[dict[str, Any]], expected: int, limit: float, whe
     the policy."""
     reasons = Counter(r["reason"] or "no reason given" for r in records if is_ungraded(r))
     for reason, count in reasons.items():
-        if reason.startswith(NOT_SERVED):
+        if NOT_SERVED in reason:
             raise MadrlError(
                 f"{where}: {reason}; then start the run again: it resumes. {count} of {expected} responses chose that "
                 "language, and must not be paid for it"

@@ -22,11 +22,11 @@ from verl.protocol import DataProto
 from madrl.grading.compute_score import ComputeScore
 from madrl.grading.plugins import PluginError
 from madrl.group_reward import GroupReward
+from madrl.hints import HINT_COLUMN, counted_sessions
 from madrl.prompt_targets import ROW_TARGET, PromptTarget
 from madrl.records import ATTRIBUTES, CLASSIFIED, HINTED, TARGET
 from madrl.rollout import Grade, GroupScore, Rollout
 from madrl.settings import ARGUMENTS, Settings
-from madrl.trainer.hinted_loop import HINT_COLUMN
 
 STAGE = "madrl_stage"
 GRADE = "grade"
@@ -58,7 +58,7 @@ class MadRewardManager(RewardManagerBase):
         self.reward = group_reward(config, compute_score)
         node: Any = OmegaConf.to_container(config.madrl, resolve=True)
         self.settings = Settings.from_config(node)
-        self.reward.prepare(config.actor_rollout_ref.rollout.n)
+        self.reward.prepare(counted_sessions(self.settings.hints, config.actor_rollout_ref.rollout.n))
 
     async def run_single(self, data: DataProto) -> dict[str, Any]:
         """Grade or score.

@@ -65,9 +65,18 @@ def test_a_change_of_accuracy_is_between_responses_that_were_classified() -> Non
     assert score_change(before, after, "ab") == score_change(before + lost("p", 3), after + lost("p", 1, 0.0), "ab")
 
 
+def test_a_session_whose_last_turn_nobody_could_classify_counts_in_no_change() -> None:
+    before, after = ([*responses("p", "ab", 1.0), sample] for sample in (lost("p", 1, 0.0)[0], lost("p", 1, 0.0)[0]))
+    earlier = {**before[-1], "turn": before[-1]["turn"] - 1, "classified": True, "category": "a"}
+    assert score_change([*before, earlier], after, "ab")["total"] == 0.0
+
+
 def test_responses_of_which_none_was_classified_are_one_clear_error() -> None:
     with pytest.raises(MadrlError, match="nobody could say the category of any of 3 responses"):
         scored(lost("p", 3))
+    for pair in ((lost("p", 3), responses("p", "ab")), (responses("p", "ab"), lost("p", 3))):
+        with pytest.raises(MadrlError, match="category of any response of one of the two sets: classify it again"):
+            score_change(*pair, "ab")
 
 
 def test_pooled_shares_on_the_target_do_not_hide_collapsed_prompts() -> None:

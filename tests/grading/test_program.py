@@ -128,6 +128,40 @@ async def test_a_group_with_a_program_in_a_language_that_no_sandbox_has_is_not_s
         await reward([python, go])
 
 
+async def test_nor_is_one_whose_prompt_does_not_want_that_language_or_that_an_attribute_s_classifier_failed_on(
+    service: ScriptedService,
+) -> None:
+    async def only_python(request: dict[str, Any]) -> Reply:
+        return verdict("WA") if request["language"] == "python" else Reply(501, b'{"detail": "go is not served here"}')
+
+    def raises(rollout: Rollout) -> str:
+        raise ConnectionError("down")
+
+    service.handler = only_python
+    options: dict[str, Any] = {"classifier": "programming_language", "verifier": "code"}
+    own = {"target": json.dumps({"python": 1, "java": 1}), "categories": json.dumps(["python", "java"])}
+    group = [Rollout(text, GROUND_TRUTH, extra_info=own) for text in (RESPONSE, GO)]
+    with pytest.raises(MadrlError, match=r"none of this prompt's; no sandbox serves go"):
+        await GroupReward(categories=("python", "go", "java"), **options)(group)
+    attributes = {"tone": {"classifier": raises, "categories": ["kind", "blunt"]}}
+    with pytest.raises(MadrlError, match=r"attribute tone: .*: down; no sandbox serves go"):
+        await GroupReward(categories=("python", "go"), attributes=attributes, **options)(
+            [Rollout(text, GROUND_TRUTH) for text in (RESPONSE, GO)]
+        )
+
+
+async def test_a_program_in_a_language_that_is_not_declared_is_wrong_and_asks_no_sandbox(
+    service: ScriptedService,
+) -> None:
+    reward = GroupReward(categories=("python", "java"), classifier="programming_language", verifier="code")
+    grade = await reward.grade(Rollout(GO, GROUND_TRUTH))
+    assert (grade.category, grade.correctness, grade.reason) == (None, 0.0, "other language: go")
+    assert service.requests == []
+    of_lengths = GroupReward(categories=("short", "long"), classifier=lambda _: "short", verifier="code")
+    await of_lengths.grade(Rollout(GO, GROUND_TRUTH))
+    assert [asked["language"] for asked in service.requests] == ["go"]
+
+
 @pytest.mark.parametrize("response", ["", "4", "```python\n```", "`print(4)`"])
 async def test_a_response_without_a_program_is_incorrect(service: ScriptedService, response: str) -> None:
     assert await verify_program(Rollout(response, GROUND_TRUTH)) == Verification(0.0, None, "no_program")

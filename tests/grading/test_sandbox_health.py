@@ -56,8 +56,21 @@ async def test_a_sandbox_with_the_runs_languages_is_enough(
     one, _ = services
     one.health = healthy("python", "go")
     await ready(("python", "go"), monkeypatch, one.url)
-    await ready(("short", "long"), monkeypatch, one.url + "/")
     await ready(("python",), monkeypatch, NOBODY, one.url)
+
+
+async def test_a_run_whose_categories_are_no_languages_is_told_which_ones_would_stop_it(
+    services: tuple[ScriptedService, ScriptedService],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one, _ = services
+    one.health = healthy("python", "go", "java", "cpp")
+    await ready(("python", "go"), monkeypatch, one.url)
+    assert capsys.readouterr().err == ""
+    await ready(("short", "long"), monkeypatch, one.url + "/")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"no sandbox serves javascript ({one.url}: apt-get install javascript): a run stops at the ")
 
 
 async def test_what_a_lower_level_of_protection_loses_is_said_in_a_line(

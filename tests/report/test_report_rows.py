@@ -424,6 +424,8 @@ def test_a_run_with_hints_and_one_that_is_not_calibrated_have_rows_of_their_own_
         ("hints", "uniform", 0.01, {"naming: null": "naming: language", "max_ungraded": "hints: 2\n  max_ungraded"}),
         ("calibrated", unequal, 0.01, {"epsilon: 0.001": "epsilon: 0.001, calibrate: true"}),
         ("not_calibrated", unequal, 0.3, {}),
+        ("gated", unequal, 0.3, {"form: additive": "form: gated"}),
+        ("gated_calibrated", unequal, 0.2, {"form: additive": "form: gated", "epsilon: 0.001": "calibrate: true"}),
     ):
         config = write_run(Made(target=target, miss=miss), tmp_path / place) / "config.yaml"
         text = config.read_text()
@@ -436,9 +438,9 @@ def test_a_run_with_hints_and_one_that_is_not_calibrated_have_rows_of_their_own_
         target: [row.reward for row in main_rows(study, "gsm8k", target) if row.runs]
         for target in study.targets("gsm8k")
     }
-    assert list(rewards.values()) == [["rkl", "rkl, hints 2"], ["rkl", "rkl, not calibrated"]]
+    assert list(rewards.values()) == [["rkl", "rkl, hints 2"], ["rkl", "rkl, calibrated", "rkl, not calibrated"]]
     rows = main_rows(study, "gsm8k", "uniform")
     best = [row.reward for row, compared in zip(rows, comparisons(rows), strict=True) if compared.best]
     assert best == ["rkl, hints 2"]
     shown = [row[0].text for row in main_table(study, ["gsm8k"]).sections[0].rows]
-    assert shown[-3:-1] == ["rkl, hints 2", "rkl, not calibrated"]
+    assert shown[5:-1] == ["rkl, calibrated", "rkl, hints 2", "rkl, not calibrated"]

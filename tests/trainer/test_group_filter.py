@@ -45,6 +45,8 @@ class Group(NamedTuple):
     categories: Sequence[str | None]
     rewards: Sequence[float]
     correct: float | None = 1.0
+    attributes: str | None = None
+    """What each is of the further attributes, as the reward manager writes it."""
 
 
 MIXED = Group(["rank_1", "rank_3", "rank_4", "rank_5"] * 2, [-1.0, 0.5, 0.25, 0.0] * 2)
@@ -86,6 +88,7 @@ class Script:
             infos = [
                 {"category": c, "correct": group.correct, "correctness": 1.0, "divergence_reward": r, "reason": "down"}
                 | {"unusual": None, "queued": 1, "row": "7", "verifier_extra": None}
+                | ({} if group.attributes is None else {"attributes": group.attributes})
                 for c, r in zip(group.categories, group.rewards, strict=True)
             ]
             rows = [
@@ -245,6 +248,15 @@ def test_a_run_that_starts_collapsed_stops_in_its_first_batch(tmp_path: Path, ov
     with pytest.raises(MadrlError, match=r"^launch check: .* 100.0% of the 2 prompts .*: madrl.launch_check=warn$"):
         sampled(buffer_of(tmp_path, Script([EQUAL] * 100), *overrides), step=1)
     assert not RunFolder(tmp_path).launch_check.exists()
+
+
+def test_a_run_that_a_further_attribute_stops_says_which(tmp_path: Path) -> None:
+    size = {"size": {"category": "long", "classified": True, "divergence_reward": 0.0}}
+    groups = [MIXED._replace(attributes=json.dumps(size))] * PROMPTS
+    attributes = "madrl.attributes={size: {classifier: length, categories: [short, long], classifier_args: "
+    attributes += "{unit: words, buckets: {short: 9, long: null}}}}"
+    with pytest.raises(MadrlError, match=r"^launch check of size: the model .* 100.0% of the 2 prompts"):
+        sampled(buffer_of(tmp_path, Script(groups), attributes), step=1)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from madrl.errors import MadrlError
 from madrl.frequency import category_indices
 from madrl.grading.choice import choice_ground_truth
 from madrl.grading.plugins import PluginError
+from madrl.hints import HINT_COLUMN
 from madrl.reward import score_group
 from madrl.rollout import Classification, Grade, Rollout, Verification
 from madrl.trainer.compose import compose
@@ -28,7 +29,7 @@ from madrl.trainer.group_loop import (
     session_seed,
     without_its_traceback,
 )
-from madrl.trainer.hinted_loop import HINT_COLUMN, HINTED_LOOP
+from madrl.trainer.hinted_loop import HINTED_LOOP
 from madrl.trainer.prompt_group import PromptGroup
 from madrl.trainer.reward_manager import GRADE, STAGE, STEP, MadRewardManager
 from madrl.trainer.verl_settings import SEED_PARAMETER

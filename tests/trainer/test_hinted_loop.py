@@ -13,11 +13,12 @@ from verl.utils.tensordict_utils import assign_non_tensor_data
 from verl.workers.rollout.replica import TokenOutput
 
 from madrl.errors import MadrlError
+from madrl.hints import HINT_COLUMN
 from madrl.miniature.model import build_tokenizer
 from madrl.prompts import in_language
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import GroupAgentLoopManager
-from madrl.trainer.hinted_loop import HINT_COLUMN, HINTED_LOOP, HintedAgentLoop
+from madrl.trainer.hinted_loop import HINTED_LOOP, HintedAgentLoop
 
 PLAIN = "What is $1 + 2$?"
 RESPONSE = [11, 12, 13]

@@ -42,6 +42,17 @@ def test_a_dry_run_prints_the_config_and_touches_nothing(tmp_path: Path, capsys:
     assert not (tmp_path / "run").exists()
 
 
+def test_the_launch_check_of_a_dry_run_counts_the_responses_that_are_not_hinted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mix = "madrl.target={rank_1: 80, rank_2: 20}"
+    size = "actor_rollout_ref.rollout.n=8"
+    train(overrides(tmp_path, mix, size), dry_run=True)
+    assert capsys.readouterr().err == "", "1.6 responses of 8"
+    train(overrides(tmp_path, mix, size, "madrl.hints=2", "madrl.naming=option"), dry_run=True)
+    assert "wants 20% rank_2, 1.2 of 6 responses" in capsys.readouterr().err
+
+
 def test_a_run_folder_refuses_another_run(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     _claim(run, compose(overrides(tmp_path)))

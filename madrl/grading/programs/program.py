@@ -71,15 +71,22 @@ class ProgrammingLanguageClassifier:
         return Classification(None, f"other language: {found.category}")
 
 
-async def verify_program(rollout: Rollout, *, partial: bool = False) -> Verification:
+def languages_among(categories: Sequence[str]) -> tuple[str, ...]:
+    """The programming languages that are declared categories; all of ours where none is, as in a task whose categories
+    are something else."""
+    return tuple(name for name in PROGRAMMING_LANGUAGES if name in categories) or tuple(PROGRAMMING_LANGUAGES)
+
+
+async def verify_program(rollout: Rollout, *, partial: bool = False, categories: Sequence[str] = ()) -> Verification:
     """CORRECT when the response's program (madrl.grading.programs.extract) passes every test; the answer is its code.
 
     With ``partial`` the correctness is the share of the tests that it passes. All are run then, which takes longer for
     programs that are wrong, but no more after one that runs out of time: those behind it count as not passed.
 
     Else INCORRECT, or correct in part, with the first failure's verdict as reason (``wa tle mle re ce ole``).
-    INCORRECT with ``no_program`` when there is none, or ``no_language`` when it is in no language of ours, whatever its
-    fence says. UNGRADED when the row's tests are at fault (``program_tests``) or the service gave no verdict.
+    INCORRECT with ``no_program`` when there is none, ``no_language`` when it is in no language of ours, whatever its
+    fence says, and ``other language: ...`` when it is in none of ``languages_among(categories)``: the sandboxes need
+    not have that one. UNGRADED when the row's tests are at fault (``program_tests``) or the service gave no verdict.
 
     A program that tried to start another one, which the service refuses, has TRIED_EXEC in its reason, and is unusual,
     whatever its verdict.
@@ -89,6 +96,8 @@ async def verify_program(rollout: Rollout, *, partial: bool = False) -> Verifica
         return Verification(0.0, reason="no_program")
     if program.language is None:
         return Verification(0.0, answer=program.code, reason="no_language")
+    if program.language not in languages_among(categories):
+        return Verification(0.0, answer=program.code, reason=f"other language: {program.language}")
     try:
         tests = program_tests(rollout.ground_truth)
     except MadrlError as error:

@@ -13,8 +13,13 @@ from typing import Any, NamedTuple
 from madrl.errors import MadrlError
 from madrl.extras import require
 from madrl.grading.programs.fleet import all_addresses
-from madrl.grading.programs.program import TOKEN_FILE_VARIABLE, URLS_VARIABLE, sandbox_headers, sandbox_urls
-from madrl.tasks import PROGRAMMING_LANGUAGES
+from madrl.grading.programs.program import (
+    TOKEN_FILE_VARIABLE,
+    URLS_VARIABLE,
+    languages_among,
+    sandbox_headers,
+    sandbox_urls,
+)
 
 CONNECT_TIMEOUT_S, TIMEOUT_S = 5.0, 30.0
 """A service that is gone refuses at once; a busy one may be slow."""
@@ -75,7 +80,8 @@ def _health(url: str) -> Health:
 def check_sandbox(categories: Sequence[str]) -> None:
     """Raises MadrlError, with the remedy, when no service at sandbox_urls() takes programs, or when one of
     ``categories`` is a programming language that none of them has. Says on stderr, in a line for each level, which
-    services protect less than they could, and what is lost."""
+    services protect less than they could, and what is lost; and where no language is a category, so that a response may
+    be in any, which none of them has."""
     found = health_of(all_addresses(sandbox_urls()))
     answering = [health for health in found if not health.trouble]
     if not answering:
@@ -84,10 +90,13 @@ def check_sandbox(categories: Sequence[str]) -> None:
     for level, lost in LOST.items():
         if below := [health.url for health in answering if health.protection == level]:
             print(f"sandbox at {', '.join(below)}: protection {level}, not full: {lost}", file=sys.stderr)
-    for language in (name for name in PROGRAMMING_LANGUAGES if name in categories):
+    for language in languages_among(categories):
         if not any(language in health.served for health in answering):
             why = "; ".join(f"{health.url}: {health.missing.get(language, 'not known there')}" for health in answering)
-            raise MadrlError(
-                f"no sandbox serves {language} ({why}): install it and start that sandbox again ({START}), or name "
-                f"others in {URLS_VARIABLE}"
+            remedy = f"install it and start that sandbox again ({START}), or name others in {URLS_VARIABLE}"
+            if language in categories:
+                raise MadrlError(f"no sandbox serves {language} ({why}): {remedy}")
+            print(
+                f"no sandbox serves {language} ({why}): a run stops at the first response in it; {remedy}",
+                file=sys.stderr,
             )
