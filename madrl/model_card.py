@@ -5,7 +5,6 @@ Numbers are of the run's own dumps, scored as `madrl evaluate` scores them. Fold
 path only the last part is.
 """
 
-import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ import yaml
 
 from madrl import __version__
 from madrl.evaluation.dumps import Evaluation, Run, before_last, by_split
+from madrl.files import read_json
 
 TAGS = ["madrl", "verl", "grpo", "reinforcement-learning"]
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -149,7 +149,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _last_attempt(run: Run) -> dict[str, Any]:
     if not run.folder.facts.exists():
         return {}
-    attempts: list[dict[str, Any]] = json.loads(run.folder.facts.read_text(encoding="utf-8"))["attempts"]
+    attempts: list[dict[str, Any]] = read_json(run.folder.facts)["attempts"]
     return attempts[-1]
 
 

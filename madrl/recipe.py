@@ -4,6 +4,7 @@ Covers names, folders and Hydra overrides. ``madrl.run`` turns a recipe into sta
 declares many.
 """
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ import yaml
 
 import madrl
 from madrl.errors import MadrlError
+from madrl.files import check_model
 from madrl.process import hydra_value
 from madrl.tasks import CPU_PROFILES, PROFILES, Task, load_task
 
@@ -181,6 +183,11 @@ class Recipe:
         return self.record.data or self.out / "data" / f"{self.task}{generated}"
 
     @property
+    def takes_dataset(self) -> bool:
+        """Whether its data are made from a published dataset."""
+        return self.profile != "tiny" and bool(self.record.miniature_script)
+
+    @property
     def warm_start(self) -> "Recipe":
         """The recipe of the warm start that this one's training starts from when no model is named, on as many GPUs."""
         gpus = self._override(GPUS_KEY)
@@ -280,6 +287,7 @@ def recipe_of(words: Sequence[str], variables: Mapping[str, str]) -> Recipe:
     if not own["seed"].isdecimal():
         raise MadrlError(f"SEED={own['seed']!r} is not a whole number")
     model = variables.get("MODEL", "")
+    check_model(model)
     form: dict[str, Any] = {name: variables.get(name.upper(), "") for name in ("form", "alpha", "lambda_g", "entropy")}
     recipe = Recipe(
         task=load_task(named[0]).spec,
@@ -293,7 +301,32 @@ def recipe_of(words: Sequence[str], variables: Mapping[str, str]) -> Recipe:
         name=variables.get("NAME", ""),
         overrides=tuple(overrides),
     )
-    return with_environment(recipe, variables)
+    recipe = with_environment(recipe, variables)
+    _check_used(recipe)
+    return recipe
+
+
+FORMS_WITH = {"alpha": ("additive", "gapo"), "lambda_g": ("gated",)}
+"""Weight -> the forms that it is part of."""
+
+
+def _check_used(recipe: Recipe) -> None:
+    """Raises MadrlError for a variable that makes no sense, and for one that would change nothing but the name."""
+    if recipe.entropy:
+        try:
+            sound = 0 <= float(recipe.entropy) < math.inf
+        except ValueError:
+            sound = False
+        if not sound:
+            raise MadrlError(f"ENTROPY={recipe.entropy!r} is not a number of 0 or more")
+    preset = recipe.record.config.get("madrl", {}).get("reward", {}).get("form", "additive")
+    form = recipe.form or recipe._override("madrl.reward.form") or preset
+    for name, forms in FORMS_WITH.items():
+        if (weight := getattr(recipe, name)) and form not in forms:
+            raise MadrlError(f"{name.upper()}={weight} with the form {form}, which has no {name}: leave it out")
+    if recipe.dataset and not recipe.takes_dataset:
+        why = "a miniature's problems are made" if recipe.profile == "tiny" else "its prompts are not a dataset's"
+        raise MadrlError(f"DATASET={recipe.dataset} with {recipe.record.name}, {recipe.profile}: {why}; leave it out")
 
 
 def with_environment(recipe: Recipe, variables: Mapping[str, str] | None = None) -> Recipe:

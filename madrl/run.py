@@ -117,7 +117,7 @@ def _warm_start_stage(recipe: Recipe) -> Stage:
 def _data_stage(recipe: Recipe) -> Stage:
     """The script makes the data again in every recipe, which is quick, unless they are the real problems."""
     record, data = recipe.record, recipe.data
-    is_real = recipe.profile != "tiny" and bool(record.miniature_script)
+    is_real = recipe.takes_dataset
     script = record.miniature_script if recipe.profile == "tiny" and record.miniature_script else record.data_script
     command = [sys.executable, "-m", f"data_prep.{script[0]}", *script[1:], "--local_save_dir", str(data)]
     if is_real and recipe.dataset:
@@ -141,6 +141,7 @@ def run(recipe: Recipe, dry_run: bool = False) -> None:
     text = resolved_config(recipe)
     stages = stages_of(recipe)
     _check_warm_start(recipe)
+    _check_own_data(recipe, stages, text)
     if dry_run:
         if recipe.starts_from_warm_start:
             resolved_config(recipe.warm_start)
@@ -194,6 +195,20 @@ def _check_machine(recipe: Recipe, dry_run: bool) -> None:
             f"{model}, which the recipe starts from, is not there, and there are no GPUs here to make it: call "
             f"madrl run {recipe.task} {WARM_START} on a node that has some and sees that folder, or set MODEL="
         )
+
+
+def _check_own_data(recipe: Recipe, stages: Sequence[Stage], config: str) -> None:
+    """Raises MadrlError where a file of prompts that no stage makes is not there, or is no good."""
+    if recipe.record.data is None or recipe.is_warm_start:
+        return
+    from madrl.schema import check_parquet
+
+    data = yaml.safe_load(config)["data"]
+    named = [data["train_files"], data["val_files"]]
+    named += [str(recipe.record.data / "holdout.parquet")] if any(stage.name == "holdout" for stage in stages) else []
+    files = [path for one in named for path in ([one] if isinstance(one, str) else one)]
+    for path in files:
+        check_parquet(path, recipe.record.categories)
 
 
 def _check_warm_start(recipe: Recipe) -> None:

@@ -75,12 +75,20 @@ class RunFolder:
         self.evaluation_figure = self.root / "evaluation.png"
 
     def resolved_config(self) -> Any:
-        """The config that ran, as OmegaConf. Raises MadrlError when the folder holds no run."""
+        """The config that ran, as OmegaConf. Raises MadrlError when the folder holds no run, or a damaged config."""
+        import yaml
         from omegaconf import OmegaConf
 
         if not self.config.exists():
             raise MadrlError(f"{self.root} is not a run folder: it has no {self.config.name}")
-        return OmegaConf.load(self.config)
+        try:
+            config = OmegaConf.load(self.config)
+        except (yaml.YAMLError, ValueError) as error:
+            reason = " ".join(str(error).split())
+            raise MadrlError(f"{self.config} is damaged ({reason}): put back a copy, or leave the run out") from error
+        if "madrl" not in config:
+            raise MadrlError(f"{self.config} has no madrl in it: it is not the config of a run")
+        return config
 
     def settings(self) -> "Settings":
         """The settings that the run was trained with. Raises MadrlError when the folder holds no run."""

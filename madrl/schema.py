@@ -148,7 +148,7 @@ def check_parquet(path: str | Path, categories: Sequence[str] | None = None) -> 
         with pq.ParquetFile(path) as file:
             rows = file.read().to_pylist()
     except (OSError, pa.ArrowInvalid) as error:
-        reason = str(error).splitlines()[0]
+        reason = "no such file" if isinstance(error, FileNotFoundError) else str(error).splitlines()[0]
         raise MadrlError(f"{path}: cannot be read as parquet ({reason}): prepare the data again") from error
     check_rows(rows, path, categories)
     return len(rows)

@@ -1,6 +1,8 @@
 """A task in a Hydra config: the override ``task=NAME|FILE.yaml``, and the keys that the task sets."""
 
-from collections.abc import Sequence
+import difflib
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from madrl.errors import MadrlError
@@ -42,6 +44,26 @@ def replacing_mappings(overrides: Sequence[str]) -> list[str]:
             expanded.append(f"{override.key_or_group}=null")
         expanded.append(text)
     return expanded
+
+
+NO_KEY = re.compile(r"Could not override '([^']+)'")
+
+
+def told(error: Exception, keys: Callable[[], Iterable[str]] = tuple) -> str:
+    """What an error of Hydra's or OmegaConf's means to whoever wrote an override, in one line.
+
+    Args:
+        keys: the keys that there are, to name the nearest to one that there is not.
+    """
+    text = " ".join(str(error).split())
+    if found := NO_KEY.match(text):
+        near = difflib.get_close_matches(found[1], list(keys()), n=1, cutoff=0.8)
+        return f"there is no config key {found[1]!r}" + (f": did you mean {near[0]}?" if near else "")
+    if override := getattr(error, "override", None):  # Hydra could not read it
+        return (
+            f"{override}: cannot be read as KEY=VALUE; write a mapping as '{{a: 2, b: 1}}', with quotes for the shell"
+        )
+    return text
 
 
 def task_node(task: Task, presets: bool = True) -> Any:

@@ -2,10 +2,15 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from madrl.gpu_host import is_meant_for_gpus
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +38,19 @@ def test_trouble_is_named_with_a_remedy_and_a_non_zero_exit(tmp_path: os.PathLik
     assert "remedy: madrl install cpu" in done.stdout
     assert "not ready to train" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_the_rows_of_a_task_of_one_s_own_are_looked_at_and_have_to_be_there(tmp_path: Path) -> None:
+    shutil.copytree(Path(__file__).parents[1] / "examples" / "own_task", tmp_path / "own")
+    subprocess.run([sys.executable, "prepare.py"], cwd=tmp_path / "own", check=True)
+    task = f"task={tmp_path / 'own' / 'task.yaml'}"
+    assert "ok  launch" in doctor(task, "profile=tiny").stdout
+    (tmp_path / "own" / "data" / "validation.parquet").write_bytes(b"PAR1")
+    done = doctor(task)
+    assert re.search(r"BAD launch .*data/validation.parquet: cannot be read as parquet", done.stdout)
+    assert done.returncode == 2
+    if not is_meant_for_gpus():
+        assert done.stderr.endswith(" (this is about the gpu profile; add profile=tiny for a run on CPUs)\n")
 
 
 def test_a_sandbox_that_the_environment_promises_must_be_there() -> None:

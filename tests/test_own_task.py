@@ -43,6 +43,16 @@ def madrl(folder: Path, *words: object) -> str:
     return done.stdout
 
 
+def test_a_file_of_rows_that_is_not_there_is_told_before_anything_is_made(task: Path, tmp_path: Path) -> None:
+    (task.parent / "data" / "holdout.parquet").unlink()
+    command = [sys.executable, "-m", "madrl.cli", "run", str(task), "uniform", "rkl", "profile=tiny"]
+    environment = os.environ | {"OUT": str(tmp_path / "out"), "DRY_RUN": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "data/holdout.parquet: cannot be read as parquet (no such file): prepare the data" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.verl
 def test_a_task_of_the_user_s_own_goes_from_a_warm_start_to_a_report(task: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -4,7 +4,6 @@ It reads config.yaml, run.json and the dumps only, never a file that was itself 
 own file of responses in the same way.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from omegaconf.errors import ConfigAttributeError, MissingMandatoryValue
 
 from madrl.errors import MadrlError
 from madrl.evaluation.samples import score_change, score_samples
+from madrl.files import read_json
 from madrl.records import Record, Source, check_groups, groups, read_graded, stem_of, unhinted
 from madrl.reward import UNIFORM_TOLERANCE, RewardConfig
 from madrl.run_folder import RunFolder
@@ -78,7 +78,7 @@ class Run:
         that lacks a key."""
         folder = RunFolder(root)
         config, settings = folder.resolved_config(), folder.settings()
-        attempts = json.loads(folder.facts.read_text(encoding="utf-8"))["attempts"] if folder.facts.exists() else []
+        attempts = read_json(folder.facts)["attempts"] if folder.facts.exists() else []
         state, reason = _ending(folder, attempts)
         entropy = float(OmegaConf.select(config, "actor_rollout_ref.actor.entropy_coeff", default=0.0) or 0.0)
         try:

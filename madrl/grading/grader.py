@@ -306,12 +306,12 @@ def _bad_return(kind: str, name: str | None, found: Any, remedy: str) -> PluginE
 
 def _log_once(message: str, name: str | None, error: BaseException) -> None:
     """Log an error with its traceback when its type comes from its line for the first time, and in one line when it has
-    come 10, 100, 1000 times."""
+    come 10, 100, 1000 times. A MadrlError says all that there is to say without one."""
     innermost = traceback.extract_tb(error.__traceback__)[-1]
     mistake = (str(name), type(error).__name__, innermost.filename, innermost.lineno)
     _raised[mistake] += 1
     count = _raised[mistake]
     if count == 1:
-        logger.error(message, exc_info=error)
+        logger.error(message, exc_info=None if isinstance(error, MadrlError) else error)
     elif str(count).strip("0") == "1":
         logger.error("%s (%d times so far)", message, count)

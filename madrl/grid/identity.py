@@ -14,7 +14,6 @@ model    the fingerprint of the initial model's folder; of a name on the hub the
 All but the config is looked at anew on every call.
 """
 
-import json
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.files import sha256_of, waited_for
+from madrl.files import read_json, sha256_of, waited_for
 from madrl.grid.cells import Cell, warm_start_cell
 from madrl.grid.plan import Plan, hash_of
 from madrl.grid.source import MINIATURE, OF_A_RUN, OF_A_WARM_START, SMALL_MODEL, code_hash, plugins_of
@@ -101,7 +100,7 @@ def _data(folder: Path) -> str | None:
         with suppress(MadrlError), waited_for(lock, "", lambda: file.exists() or time.monotonic() > deadline):
             pass
     if file.exists():
-        return hash_of(json.loads(file.read_text(encoding="utf-8"))["files"])
+        return hash_of(read_json(file)["files"])
     files = {path.name: sha256_of(path) for path in folder.glob("*.parquet")}
     return hash_of(files) if files else None
 

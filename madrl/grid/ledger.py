@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.files import waited_for, write_json
+from madrl.files import read_json, waited_for, write_json
 from madrl.grid.identity import Identity, changes
 from madrl.grid.plan import GRID, Plan
 
@@ -79,7 +79,7 @@ class Ledger:
         """cell.json. Raises MadrlError when there is none."""
         if not self.facts.exists():
             raise MadrlError(f"{self.root} is no cell of a grid: it has no {self.facts.name}")
-        facts: dict[str, Any] = json.loads(self.facts.read_text(encoding="utf-8"))
+        facts: dict[str, Any] = read_json(self.facts)
         return facts
 
     def record(self, event: str, **facts: Any) -> None:

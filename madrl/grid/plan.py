@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from madrl.errors import MadrlError
-from madrl.files import locked, write_json
+from madrl.files import check_model, locked, read_json, write_json
 from madrl.grid.cells import SEEDS, Cell, warm_start_cell
 from madrl.progress import progress
 from madrl.recipe import BASE, CONFIG_DIR, NOT_DECIDING, Recipe
@@ -106,7 +106,7 @@ def load_plan(out: Path) -> Plan:
     file = out.absolute() / GRID / "plan.json"
     if not file.exists():
         raise MadrlError(f"{out} has no grid: declare one with madrl grid plan -o {out}")
-    content = json.loads(file.read_text(encoding="utf-8"))
+    content = read_json(file)
     resolved = [Resolved(*facts.pop("resolved")) for facts in content["cells"]]
     content["cells"] = {Cell(**facts): found for facts, found in zip(content["cells"], resolved, strict=True)}
     return Plan(out.absolute(), **content)
@@ -124,7 +124,7 @@ def make_plan(plan: Plan, cells: Sequence[Cell], compose: Compose | None = None)
     keys = {cell: key_of(recipe) for cell, recipe in recipes.items()}
     file = plan.folder / "configs.json"
     with locked(plan.folder / "planning", f"another process plans in {plan.folder}: wait for it to end"):
-        known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        known = read_json(file) if file.exists() else {}
         missing = {key: recipes[cell] for cell, key in keys.items() if key not in known}
         with progress("resolving configs", len(missing)) as advance:
             for key, recipe in missing.items():
@@ -184,13 +184,14 @@ def config_facts(config: Mapping[str, Any], recipe: Recipe) -> tuple[str, int | 
 
 def models_of(options: Sequence[str], own_tasks: Iterable[str] = ()) -> dict[str, str]:
     """``[TASK=]PATH`` options as {task: model}; without a task it is every task's. Folders become absolute; BASE stays
-    the word for the profile's own model."""
+    the word for the profile's own model. Raises MadrlError for a folder that is not there."""
     tasks = (*TASKS, *own_tasks)
     models: dict[str, str] = {}
     for option in options:
         task, equals, path = option.partition("=")
         if not (equals and task in tasks):
             task, path = "", option
+        check_model(path)
         model = str(Path(path).absolute()) if path != BASE and Path(path).is_dir() else path
         models |= dict.fromkeys([task] if task else tasks, model)
     return models

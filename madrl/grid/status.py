@@ -15,6 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from madrl.files import read_json
 from madrl.grid.cells import Cell
 from madrl.grid.ledger import CellState, Standing
 from madrl.grid.plan import Plan
@@ -67,7 +68,7 @@ def _outcome(run: RunFolder) -> dict[str, Any]:
     """What `madrl evaluate` found of the run; empty before it was evaluated."""
     if not run.evaluation.exists():
         return {}
-    evaluations: list[dict[str, Any]] = json.loads(run.evaluation.read_text(encoding="utf-8"))["evaluations"]
+    evaluations: list[dict[str, Any]] = read_json(run.evaluation)["evaluations"]
     return max(evaluations, key=lambda found: (found["split"] == "holdout", found["step"]), default={})
 
 

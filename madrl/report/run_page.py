@@ -4,13 +4,13 @@ accuracy, what the reward is made of, which alarms were raised, and what the pol
 Works on a run that has only just begun, one that failed, and one that is done; what is not there yet is left out.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from madrl.alarms import Stretch, read_events, stretches
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import Evaluation, Run, before_last
+from madrl.files import read_json
 from madrl.report.evaluation_tables import category_table, evaluation_tables, tables_of_attribute
 from madrl.report.folder import PAGE, report_folder
 from madrl.report.page import page, plot_section, text
@@ -107,7 +107,7 @@ def _facts(folder: RunFolder) -> str:
     """Where and with what it ran."""
     if not folder.facts.exists():
         return ""
-    attempts = json.loads(folder.facts.read_text(encoding="utf-8"))["attempts"]
+    attempts = read_json(folder.facts)["attempts"]
     rows = []
     for number, attempt in enumerate(attempts, start=1):
         versions = ", ".join(f"{name} {version}" for name, version in attempt.get("versions", {}).items())

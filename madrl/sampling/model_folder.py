@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from madrl.errors import MadrlError
+from madrl.files import check_model
 from madrl.run_folder import RunFolder
 
 WEIGHTS = "*.safetensors"
@@ -24,9 +25,8 @@ def fingerprint(model: str) -> str | None:
     differ in any two models that were trained differently. Raises MadrlError for a folder that holds no model.
     """
     folder = Path(model)
+    check_model(model)
     if not folder.is_dir():
-        if folder.is_absolute() or model.startswith("."):
-            raise MadrlError(f"model {model} does not exist: name a folder, or a model on the Hugging Face hub")
         return None
     config, weights = folder / "config.json", sorted(folder.glob(WEIGHTS))
     if not config.exists() or not weights:

@@ -29,13 +29,14 @@ from verl.utils.config import omega_conf_to_dataclass, validate_config
 
 import madrl
 from madrl.errors import MadrlError
+from madrl.files import leaves
 from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import COMPUTE_SCORE, load_verifier
 from madrl.hints import hinted_sessions
 from madrl.hub import check_hub_name
 from madrl.prompts import load_naming, names_by_row
 from madrl.settings import Settings
-from madrl.task_config import replacing_mappings, with_task
+from madrl.task_config import replacing_mappings, told, with_task
 from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.flash_attention import with_flash_attn
 from madrl.trainer.hinted_loop import PLAIN_LOOP
@@ -75,9 +76,10 @@ def compose(overrides: Sequence[str]) -> DictConfig:
         if missing:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
         _make_absolute(config)
+        _check_numbers(config)  # others are computed from them
         OmegaConf.resolve(config)
     except (HydraException, OmegaConfBaseException) as error:
-        raise MadrlError(" ".join(str(error).split())) from error
+        raise MadrlError(told(error, _known_keys)) from error
     if config.trainer.device == "cpu":
         if config.model_engine != "dp":
             raise MadrlError(f"model_engine={config.model_engine!r} on a CPU: only dp, which is FSDP2, trains there")
@@ -157,6 +159,52 @@ def _make_absolute(config: DictConfig) -> None:
         function.path = str(Path(function.path).expanduser().absolute())
 
 
+WHOLE_NUMBERS = {
+    "seed": 0,
+    "trainer.nnodes": 1,
+    "trainer.n_gpus_per_node": 1,
+    "data.train_batch_size": 1,
+    "data.max_prompt_length": 1,
+    "data.max_response_length": 1,
+    "actor_rollout_ref.rollout.n": 1,
+    "actor_rollout_ref.rollout.val_kwargs.n": 1,
+    "actor_rollout_ref.rollout.agent.num_workers": 1,
+    "reward.num_workers": 1,
+    "actor_rollout_ref.model.lora_rank": 0,
+    "actor_rollout_ref.actor.ppo_epochs": 1,
+    "actor_rollout_ref.actor.ppo_mini_batch_size": 1,
+    "trainer.total_training_steps": 1,
+    "trainer.save_freq": -1,
+    "trainer.test_freq": -1,
+}
+"""Config key -> the least that it may be; each before those whose defaults are computed from it."""
+
+NUMBERS = (
+    "actor_rollout_ref.actor.optim.lr",
+    "actor_rollout_ref.actor.kl_loss_coef",
+    "actor_rollout_ref.actor.entropy_coeff",
+    "actor_rollout_ref.rollout.temperature",
+)
+"""Config keys of numbers of 0 or more."""
+
+
+def _check_numbers(config: DictConfig) -> None:
+    """Raises MadrlError for a value of WHOLE_NUMBERS or NUMBERS that is none: veRL looks at most of them in the middle
+    of a run, if ever."""
+    for key, least in WHOLE_NUMBERS.items():
+        _check_whole(config, key, least)
+    for key in NUMBERS:
+        value = OmegaConf.select(config, key)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise MadrlError(f"{key}={value!r} is not a number of 0 or more")
+
+
+def _known_keys() -> list[str]:
+    """The keys of a run's config before any override."""
+    with initialize_config_dir(str(CONFIG_DIR), version_base=None):
+        return list(leaves(OmegaConf.to_container(hydra_compose("train", overrides=with_task(["task=gsm8k"])))))
+
+
 def check_keys(config: DictConfig, reference: DictConfig) -> None:
     """Every key outside OWN_NODES stands in ``reference``, which is veRL's own config, in the dataclass that veRL
     builds from the node, or in a node that veRL leaves free; MadrlError otherwise."""
@@ -211,10 +259,6 @@ def check_values(config: DictConfig) -> None:
     _check_verifier(config, settings)
     if settings.naming is not None:
         load_naming(settings.naming)
-    for key in ("trainer.total_training_steps", "data.train_batch_size", "actor_rollout_ref.rollout.n"):
-        _check_whole(config, key, 1)
-    _check_whole(config, "actor_rollout_ref.actor.ppo_mini_batch_size", 1)
-    _check_whole(config, "seed", 0)
     if "file" not in config.trainer.logger:
         raise MadrlError(
             f"trainer.logger={list(config.trainer.logger)}: keep 'file' in it, progress is read from there"

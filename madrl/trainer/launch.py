@@ -6,7 +6,6 @@ kill, it resumes from the newest checkpoint.
 """
 
 import contextlib
-import json
 import os
 import platform
 import shutil
@@ -23,7 +22,7 @@ from omegaconf import DictConfig, OmegaConf
 import madrl
 from madrl.alarms import read_events, stretches
 from madrl.errors import MadrlError
-from madrl.files import check_same, locked, write_json, write_text
+from madrl.files import check_same, locked, read_json, write_json, write_text
 from madrl.grading.turns import CLIENTS_VARIABLE
 from madrl.hints import counted_sessions
 from madrl.launch_check import target_notes
@@ -160,7 +159,7 @@ def _claim(run: RunFolder, config: DictConfig) -> None:
 
 def _read_facts(run: RunFolder) -> dict[str, Any]:
     """run.json, with an attempt that was killed marked as such."""
-    facts: dict[str, Any] = json.loads(run.facts.read_text()) if run.facts.exists() else {"attempts": []}
+    facts: dict[str, Any] = read_json(run.facts) if run.facts.exists() else {"attempts": []}
     for attempt in facts["attempts"]:
         if attempt["status"] == "running":  # nobody else can be: the lock is ours
             attempt["status"] = "killed"

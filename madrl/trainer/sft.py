@@ -15,6 +15,7 @@ from madrl.errors import MadrlError
 from madrl.files import write_text
 from madrl.process import hydra_value, run_logged
 from madrl.run_folder import last_checkpoint
+from madrl.task_config import told
 from madrl.trainer.compose import CONFIG_DIR, check_keys, register_resolvers, verl_config
 from madrl.trainer.progress import progress_of
 
@@ -65,7 +66,7 @@ class Finetuning:
             OmegaConf.resolve(config)
             missing = sorted(OmegaConf.missing_keys(config))
         except (HydraException, OmegaConfBaseException) as error:
-            raise MadrlError(f"SFT config {self.config_name}: {' '.join(str(error).split())}") from error
+            raise MadrlError(f"SFT config {self.config_name}: {told(error)}") from error
         if missing:
             raise MadrlError(f"SFT config {self.config_name}: {missing[0]} is not set")
         check_keys(config, verl_config("sft_trainer_engine"))

@@ -14,7 +14,7 @@ from madrl.files import leaves
 from madrl.grading.grader import GraderSpec
 from madrl.settings import ARGUMENTS
 from madrl.targets import check_categories, resolve_target
-from madrl.task_config import replacing_mappings, with_task
+from madrl.task_config import replacing_mappings, told, with_task
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
@@ -107,7 +107,7 @@ def compose(overrides: Sequence[str]) -> tuple[WarmStart, dict[str, Any]]:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
         plain: Any = OmegaConf.to_container(config, resolve=True)
     except (HydraException, OmegaConfBaseException) as error:
-        raise MadrlError(" ".join(str(error).split())) from error
+        raise MadrlError(told(error)) from error
     for key in ("run", "data"):
         plain["paths"][key] = str(Path(plain["paths"][key]).expanduser().absolute())
     return _checked(plain), plain

@@ -267,6 +267,19 @@ def test_a_run_without_dumps_is_one_clear_error(run: RunFolder) -> None:
         evaluate_run(str(run.root))
 
 
+@pytest.mark.parametrize("text", ["madrl: [", "a: [", "x: 1\n", ""])
+def test_a_damaged_config_is_one_clear_error(run: RunFolder, text: str) -> None:
+    run.config.write_text(text)
+    with pytest.raises(MadrlError, match=r"run/config.yaml (is damaged \(.*: put back a copy|has no madrl in it)"):
+        evaluate_run(str(run.root))
+
+
+def test_a_damaged_list_of_attempts_is_one_clear_error(run: RunFolder) -> None:
+    run.facts.write_text('{"attempts": [')
+    with pytest.raises(MadrlError, match=r"run/run.json is damaged, no JSON \(.*\): put back a copy"):
+        evaluate_run(str(run.root))
+
+
 def test_a_damaged_dump_is_named_with_its_line(run: RunFolder) -> None:
     (run.validation / "9.jsonl").write_text(json.dumps(sample("p", 0, "a", 1.0)) + '\n{"uid": "p_1')
     with pytest.raises(MadrlError, match=r"9.jsonl, line 2: not JSON"):

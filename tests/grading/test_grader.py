@@ -258,6 +258,17 @@ def raising(name: str) -> Callable[[Rollout], Any]:
     return verifier
 
 
+def test_an_error_that_says_all_leaves_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    def classify(rollout: Rollout) -> str:
+        raise MadrlError("its ground_truth is no list")
+
+    grader = Grader(GraderSpec(classify, None, ()))
+    asyncio.run(grader.grade(Rollout("a", "")))
+    (record,) = caplog.records
+    assert record.getMessage().endswith("raised MadrlError: its ground_truth is no list")
+    assert record.exc_info is None
+
+
 def test_a_verifier_that_raises_for_every_response_leaves_one_traceback_and_a_count(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

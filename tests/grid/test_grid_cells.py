@@ -90,6 +90,11 @@ def test_a_plan_is_the_same_after_it_was_written(tmp_path: Path) -> None:
     assert (models["math"], models["gsm8k"]) == (str(tmp_path), "hub/model")
     with pytest.raises(MadrlError, match="has no grid: declare one"):
         load_plan(tmp_path / "elsewhere")
+    plan.file.write_text(plan.file.read_text()[:99])
+    with pytest.raises(MadrlError, match=r"plan.json is damaged, no JSON"):
+        load_plan(tmp_path)
+    with pytest.raises(MadrlError, match=r"^model /nowhere does not exist"):
+        models_of(["/nowhere"])
 
 
 def test_a_cell_s_recipe_has_its_fields_and_the_plan_s(tmp_path: Path) -> None:

@@ -160,6 +160,31 @@ def test_the_variables_of_the_paper_s_grid_reach_the_config_and_the_run_s_name()
         assert config.trainer.experiment_name == name
 
 
+@pytest.mark.parametrize(
+    ("name", "variables", "message"),
+    [
+        ("math_peak_l2.sh", {"FORM": "gated", "ALPHA": "0.9"}, "^ALPHA=0.9 with the form gated, which has no alpha"),
+        ("math_peak_l2.sh", {"FORM": "rlvr", "ALPHA": "0.2"}, "^ALPHA=0.2 with the form rlvr"),
+        ("math_peak_l2.sh", {"LAMBDA_G": "3"}, "^LAMBDA_G=3 with the form additive, which has no lambda_g: leave it"),
+        ("math_peak_l2.sh", {"ENTROPY": "x"}, "^ENTROPY='x' is not a number of 0 or more$"),
+        ("math_peak_l2.sh", {"ENTROPY": "-1"}, "^ENTROPY='-1' is not a number"),
+        ("math_peak_l2.sh", {"MODEL": "/nowhere"}, "^model /nowhere does not exist: name a folder, or a model on"),
+        (
+            "math_peak_l2.sh",
+            {"PROFILE": "tiny", "DATASET": "/d"},
+            "^DATASET=/d with math, tiny: a miniature's problems",
+        ),
+        ("synthetic_closed_peak_l2.sh", {"DATASET": "/d"}, "^DATASET=/d with synthetic_closed, gpu: its prompts are"),
+    ],
+)
+def test_a_variable_that_would_change_nothing_or_makes_no_sense_is_refused(
+    name: str, variables: dict[str, str], message: str
+) -> None:
+    with pytest.raises(MadrlError, match=message):
+        of_recipe(name, **variables)
+    assert of_recipe("math_peak_l2.sh", DATASET="/d", ENTROPY="0.01", FORM="gapo", ALPHA="0.9").dataset == "/d"
+
+
 def test_a_cluster_by_address_needs_its_number_of_nodes() -> None:
     with pytest.raises(MadrlError, match="RAY_ADDRESS needs NNODES"):
         of_recipe("math_peak_l2.sh", RAY_ADDRESS="head:6379")

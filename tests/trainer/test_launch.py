@@ -374,6 +374,12 @@ def test_a_line_that_is_completed_while_the_end_is_read_is_read_whole_the_next_t
     assert [tail.new(), tail.new(), tail.new()] == [[{"step": 1}], [{"step": 2}], []]
 
 
+def test_a_whole_line_that_holds_no_object_is_named(tmp_path: Path) -> None:
+    (tmp_path / "alarms.jsonl").write_bytes(b'{"step": \n{"step": 2}\n')
+    with pytest.raises(MadrlError, match=r"alarms.jsonl: not JSON"):
+        JsonLinesTail(tmp_path / "alarms.jsonl").new()
+
+
 def test_a_line_of_progress_has_what_steers_a_run_and_how_long_it_will_take(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
