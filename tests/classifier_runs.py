@@ -27,7 +27,7 @@ TESTS = Path(__file__).parent
 sys.path[:0] = [str(TESTS.parent), str(TESTS / "grading"), str(TESTS / "trainer")]
 
 from classification_models import make_decoder, make_encoder  # noqa: E402
-from test_real_trainer import GROUP, PROMPTS, Trainings  # noqa: E402
+from real_runs import GROUP, PROMPTS, Trainings  # noqa: E402
 from test_served_models import CATEGORIES, make_judge  # noqa: E402
 from vllm_server import VllmServer  # noqa: E402
 

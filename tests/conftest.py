@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from real_runs import resumed, trainings, undisturbed
 from sandbox_service import own_service, service
 
 from madrl import tasks
 
-__all__ = ["own_service", "service"]
+__all__ = ["own_service", "resumed", "service", "trainings", "undisturbed"]
 
 FOLDER = Path(__file__).parent
 
@@ -63,12 +64,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """What the two processes of -n 2 do not share: all that starts veRL or vLLM, as trainings wait for each other; the
-    tests of one user's ``service``, which is started once and not for each file; and any other file. xdist shows the
-    group behind an @, which is no part of the test's name."""
+    """What the two processes of -n 2 do not share: all trainings, which wait for each other, and what else is marked
+    ``verl`` unless it names a group; the tests of one user's ``service``, which is started once and not for each file;
+    and any other file. xdist shows the group behind an @, which is no part of the test's name."""
     parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
     user = parameters.get("service")
-    group = "verl" if item.get_closest_marker("verl") else f"service of {user}" if user else item.path.stem
+    verl = item.get_closest_marker("verl")
+    group = verl.kwargs.get("group", "verl") if verl else f"service of {user}" if user else item.path.stem
     item.add_marker(pytest.mark.xdist_group(group))
 
 

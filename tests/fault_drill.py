@@ -37,7 +37,7 @@ from madrl.files import locked, read_jsonl, replacing  # noqa: E402
 from madrl.run_folder import RunFolder  # noqa: E402
 
 if TYPE_CHECKING:
-    from test_real_trainer import Trainings
+    from real_runs import Trainings
 
 ROWS = TESTS.parent / "docs" / "fault_drill" / "rows.jsonl"
 PAGE = TESTS.parent / "docs" / "fault_drill.md"
@@ -199,7 +199,7 @@ class Drill:
     """The disturbed run, whatever attempt it is in, and the undisturbed one that it is compared with."""
 
     def __init__(self, folder: Path, ahead: int) -> None:
-        from test_real_trainer import Trainings
+        from real_runs import Trainings
 
         self.trainings = Trainings(folder)
         self.ahead = ahead

@@ -100,7 +100,7 @@ def measured(processes: Mapping[psutil.Process, str]) -> dict[str, list[dict[str
 
 def soak(steps: int, folder: Path) -> None:
     """Train and sample."""
-    from test_real_trainer import Trainings
+    from real_runs import Trainings
 
     trainings = Trainings(folder)
     old = {name: there_in(place) for name, place in PLACES.items()}

@@ -16,7 +16,7 @@ import numpy as np
 TESTS = Path(__file__).parent
 sys.path[:0] = [str(TESTS.parent), str(TESTS / "trainer")]
 
-from test_real_trainer import PROMPTS, Trainings, groups_at, responses_at  # noqa: E402
+from real_runs import PROMPTS, Trainings, groups_at, responses_at  # noqa: E402
 
 from madrl.run_folder import RunFolder  # noqa: E402
 

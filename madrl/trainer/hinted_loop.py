@@ -26,9 +26,10 @@ HINTED_LOOP = "madrl_hinted"
 PLAIN_LOOP = "single_turn_agent"
 """veRL's name of the loop that this one stands in for."""
 
-ENGINE_S_LOG_PROBS = {"max_tokens": 1, "temperature": 1.0, "prompt_logprobs": 0, "detokenize": False}
+ENGINE_S_LOG_PROBS = {"max_tokens": 1, "temperature": 1.0, "prompt_logprobs": 0, "detokenize": False, "seed": 0}
 """The request for the log probabilities of a prompt's own tokens, as veRL's distillation asks a teacher for them. The
-engine takes no temperature and no top-k or top-p into account there."""
+engine takes no temperature and no top-k or top-p into account there. It is seeded for the sake of the others: while a
+request without a seed is among them, vLLM on CPUs draws for all from one generator, and which those are is chance."""
 
 
 @register(HINTED_LOOP)

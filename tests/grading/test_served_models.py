@@ -23,7 +23,7 @@ from madrl.grading.judges.text_classification import TextClassification
 from madrl.miniature.model import build_model, build_tokenizer, save
 from madrl.rollout import Classification, Rollout
 
-pytestmark = pytest.mark.verl
+pytestmark = pytest.mark.verl(group="vllm")
 
 CATEGORIES = ("yes", "no", "both", "maybe")
 LABELS = ("calm", "cross", "odd")
@@ -61,39 +61,6 @@ async def all_of(classify: LlmClassifier, responses: Sequence[str]) -> list[Clas
     return list(await asyncio.gather(*(classify(Rollout(response, "")) for response in responses)))
 
 
-async def test_an_llm_s_server_that_is_killed_in_the_middle_and_comes_back_loses_and_changes_nothing(
-    judge: VllmServer, tmp_path: Path
-) -> None:
-    classify = LlmClassifier(**arguments(judge))
-    classify.check_ready()
-    answers = await all_of(classify, SENTENCES)
-    assert {answer.category for answer in answers} <= {*CATEGORIES, None}
-    assert len(set(answers)) > 2
-
-    few_at_a_time = LlmClassifier(**arguments(judge, concurrency=2, deadline_s=36_000.0))
-    asking = [asyncio.create_task(few_at_a_time(Rollout(sentence, ""))) for sentence in SENTENCES]
-    await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
-    judge.kill()
-    assert any(not task.done() for task in asking)
-    await asyncio.to_thread(judge.start)
-    assert list(await asyncio.gather(*asking)) == answers
-
-    kept = LlmClassifier(**arguments(judge, cache=str(tmp_path)))
-    assert await all_of(kept, SENTENCES[:8]) == answers[:8]
-    judge.kill()
-    try:
-        impatient = arguments(judge, cache=str(tmp_path), deadline_s=1.0)
-        grader = Grader(GraderSpec("llm", None, CATEGORIES, classifier_args=impatient))
-        grades = await asyncio.gather(*(grader.grade(Rollout(sentence, "")) for sentence in SENTENCES[:12]))
-        assert [grade.category for grade in grades[:8]] == [answer.category for answer in answers[:8]]
-        assert [grade.classified for grade in grades] == [True] * 8 + [False] * 4
-        assert "no answer within 1 s" in grades[-1].reason
-        with pytest.raises(MadrlError, match=r"no answer at http://127.0.0.1:\d+/v1/models"):
-            grader.check_ready()
-    finally:
-        judge.start()
-
-
 async def test_a_rubric_s_scores_are_numbers_of_its_scale(judge: VllmServer) -> None:
     verify = LlmVerifier(base_url=f"{judge.url}/v1", model="judge", rubric="It is about marbles.", scale=4)
     found = await asyncio.gather(*(verify(Rollout(sentence, "")) for sentence in SENTENCES))
@@ -116,6 +83,37 @@ async def test_a_server_that_stands_still_costs_the_deadline_and_no_wrong_catego
     finally:
         judge.signal(signal.SIGCONT)
     await LlmClassifier(**arguments(judge))(Rollout("Yes.", ""))
+
+
+async def test_an_llm_s_server_that_is_killed_in_the_middle_and_comes_back_loses_and_changes_nothing(
+    judge: VllmServer, tmp_path: Path
+) -> None:
+    """The last to use the server, which stays dead."""
+    classify = LlmClassifier(**arguments(judge))
+    classify.check_ready()
+    answers = await all_of(classify, SENTENCES)
+    assert {answer.category for answer in answers} <= {*CATEGORIES, None}
+    assert len(set(answers)) > 2
+
+    few_at_a_time = LlmClassifier(**arguments(judge, concurrency=2, deadline_s=36_000.0))
+    asking = [asyncio.create_task(few_at_a_time(Rollout(sentence, ""))) for sentence in SENTENCES]
+    await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
+    judge.kill()
+    assert any(not task.done() for task in asking)
+    await asyncio.to_thread(judge.start)
+    assert list(await asyncio.gather(*asking)) == answers
+
+    kept = LlmClassifier(**arguments(judge, cache=str(tmp_path)))
+    assert await all_of(kept, SENTENCES[:8]) == answers[:8]
+    judge.kill()
+    impatient = arguments(judge, cache=str(tmp_path), deadline_s=1.0)
+    grader = Grader(GraderSpec("llm", None, CATEGORIES, classifier_args=impatient))
+    grades = await asyncio.gather(*(grader.grade(Rollout(sentence, "")) for sentence in SENTENCES[:12]))
+    assert [grade.category for grade in grades[:8]] == [answer.category for answer in answers[:8]]
+    assert [grade.classified for grade in grades] == [True] * 8 + [False] * 4
+    assert "no answer within 1 s" in grades[-1].reason
+    with pytest.raises(MadrlError, match=r"no answer at http://127.0.0.1:\d+/v1/models"):
+        grader.check_ready()
 
 
 async def test_a_served_classifier_says_what_the_same_model_says_here(tmp_path: Path) -> None:

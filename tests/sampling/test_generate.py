@@ -425,7 +425,7 @@ def holds_a_batch(path: Path) -> bool:
         return False
 
 
-@pytest.mark.verl
+@pytest.mark.verl(group="vllm")
 @pytest.mark.slow
 def test_the_real_engine_killed_in_the_middle_ends_with_the_file_of_an_undisturbed_call(real: Real) -> None:
     engines: list[psutil.Process] = []
@@ -455,7 +455,7 @@ def test_the_real_engine_killed_in_the_middle_ends_with_the_file_of_an_undisturb
     assert (real.folder / "killed.jsonl").read_bytes() == (real.folder / "undisturbed.jsonl").read_bytes()
 
 
-@pytest.mark.verl
+@pytest.mark.verl(group="vllm")
 @pytest.mark.slow
 def test_an_engine_that_cannot_start_is_one_error_that_names_its_log(real: Real, tmp_path: Path) -> None:
     model = shutil.copytree(real.model, tmp_path / "model")

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from plugins_under_test import classify_by_checksum
 
 from madrl.rollout import Classification, Rollout
 from madrl.trainer.group_loop import GroupAgentLoopManager, GroupAgentLoopWorker
@@ -55,6 +54,8 @@ def hold(phase: str) -> None:
 
 def classify(rollout: Rollout) -> Classification:
     """``classify_by_checksum``, held while it judges."""
+    from plugins_under_test import classify_by_checksum  # which imports this module
+
     hold("judging")
     return classify_by_checksum(rollout)
 

@@ -1,7 +1,6 @@
 """A user's own classifiers, naming and reward function, group loops with sessions that raise, and a replay buffer that
 writes down what was trained on, for real runs."""
 
-import asyncio
 import json
 import os
 import zlib
@@ -10,6 +9,7 @@ from typing import Any
 
 import ray
 import transfer_queue as tq
+from held_phases import HeldWorker
 
 from madrl.rollout import Classification, Rollout
 from madrl.trainer.group_loop import GroupAgentLoopManager, GroupAgentLoopWorker
@@ -19,10 +19,14 @@ FAILING_SESSION = 1
 """This session of every other prompt raises after it has been generated."""
 
 
-def classify_by_checksum(rollout: Rollout) -> Classification:
-    """Spreads an untrained model's answers over the ranks and off-support; notes which process was asked."""
+def _note_process() -> None:
     with Path(os.environ["CLASSIFIER_PIDS"]).open("a") as file:
         file.write(f"{os.getpid()}\n")
+
+
+def classify_by_checksum(rollout: Rollout) -> Classification:
+    """Spreads an untrained model's answers over the ranks and off-support; notes which process was asked."""
+    _note_process()
     rank = zlib.crc32(rollout.response.encode()) % 6
     return Classification(f"rank_{rank}" if rank else None)
 
@@ -43,7 +47,8 @@ def classify_by_problem(rollout: Rollout) -> Classification:
 
 
 def classify_without_the_last(rollout: Rollout) -> Classification:
-    """Spreads the answers over the ranks but for the last one, which is missing then."""
+    """``classify_by_checksum`` without the last rank, which is missing then."""
+    _note_process()
     rank = zlib.crc32(rollout.response.encode()) % 5
     return Classification(f"rank_{rank}" if rank else None)
 
@@ -74,15 +79,8 @@ class WatchedBuffer(MadReplayBuffer):
         tq.kv_clear = write_down_and_clear
 
 
-class FlakyWorker(GroupAgentLoopWorker):
-    """Raises before the response reaches the reward stage; begins no step after HELD_AFTER, where that is set."""
-
-    async def _run_prompt(
-        self, prompt: dict[str, Any], sampling_params: dict[str, Any], trajectory: dict[str, Any], trace: bool = False
-    ) -> None:
-        if int(trajectory["step"]) > int(os.environ.get("HELD_AFTER", trajectory["step"])):
-            await asyncio.sleep(3600)  # until somebody kills us
-        await super()._run_prompt(prompt, sampling_params, trajectory, trace)
+class FlakyWorker(HeldWorker):
+    """Raises before the response reaches the reward stage."""
 
     async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
         if kwargs["session_id"] == FAILING_SESSION and kwargs["index"] % 2 == 0 and not validate:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
+from placed_work import refuse, seen
 
 from madrl import process
 from madrl.errors import MadrlError
@@ -46,16 +47,8 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This file, on the cluster as well: PYTHONPATH is forwarded."""
+    """``placed_work``, on the cluster as well: PYTHONPATH is forwarded."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-
-
-def seen(name: str) -> tuple[str | None, int]:
-    return os.environ.get(name), os.getpid()
-
-
-def refuse(reason: str) -> None:
-    raise MadrlError(reason)
 
 
 def test_the_work_is_done_elsewhere_with_its_gpus_and_our_variables(
@@ -172,7 +165,7 @@ def first(address: str) -> Iterator["subprocess.Popen[str]"]:
         yield process
 
 
-@pytest.mark.verl
+@pytest.mark.verl(group="test_cluster")
 def test_a_cluster_trains_one_run_at_a_time(
     address: str, first: "subprocess.Popen[str]", monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -188,7 +181,7 @@ def test_a_cluster_trains_one_run_at_a_time(
         pass
 
 
-@pytest.mark.verl
+@pytest.mark.verl(group="test_cluster")
 def test_of_two_runs_that_start_at_once_the_second_ends_and_leaves_the_first_its_queue(
     address: str, first: "subprocess.Popen[str]"
 ) -> None:
@@ -198,6 +191,6 @@ def test_of_two_runs_that_start_at_once_the_second_ends_and_leaves_the_first_its
     assert first.returncode == 0
 
 
-@pytest.mark.verl
+@pytest.mark.verl(group="test_cluster")
 def test_a_run_that_is_alone_on_its_cluster_has_its_own_queue(address: str) -> None:
     subprocess.run([sys.executable, "-c", SECOND, address], check=True)

@@ -32,7 +32,7 @@ from madrl.trainer.compose import compose
 from madrl.trainer.replay_buffer import MadReplayBuffer
 from madrl.trainer.step_watch import WORKER_PREFIX, StepWatch, living_processes
 
-pytestmark = pytest.mark.verl
+pytestmark = pytest.mark.verl(group="test_group_filter")
 
 PROMPTS, GROUP = 2, 8
 FILTER = "algorithm.filter_groups.enable=True"

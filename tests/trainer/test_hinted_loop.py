@@ -86,7 +86,7 @@ async def test_the_response_is_sampled_from_the_hinted_prompt_and_trained_under_
     (asked, _), (scored, request) = engine.requests
     assert asked == ids_of(tokenizer, in_language(PLAIN, "fr")) != plain
     assert scored == [*plain, *RESPONSE]
-    assert request == {"max_tokens": 1, "temperature": 1.0, "prompt_logprobs": 0, "detokenize": False}
+    assert request == {"max_tokens": 1, "temperature": 1.0, "prompt_logprobs": 0, "detokenize": False, "seed": 0}
     assert (output.prompt_ids, output.response_ids, output.response_mask) == (plain, RESPONSE, [1, 1, 1])
     assert output.response_logprobs == [log_prob_of(len(plain) + i) for i in range(3)]
 

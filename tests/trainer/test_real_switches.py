@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from test_real_trainer import GROUP, PROMPTS, Trainings
+from real_runs import GROUP, PROMPTS, Trainings
 
 from madrl.files import read_jsonl
 from madrl.frequency import category_indices

@@ -1,180 +1,43 @@
 """The unmodified veRL trainer with vLLM, FSDP2 and Ray on this machine's CPU, with our plug-ins in it.
 
-One run of four steps, with two reward workers, two agent workers and a session that raises; the same run killed with
-SIGKILL after its checkpoint at step 2, and started again; two steps under DAPO's group filter; and two of veRL's
-colocate_async trainer, whose checkpoints are pushed to a hub.
+The runs of ``real_runs``: four steps with hints, two reward workers, two agent workers and a session that raises; the
+same run killed with SIGKILL after its checkpoint at step 2, and started again. And two steps under DAPO's group filter,
+and two of veRL's colocate_async trainer, whose checkpoints are pushed to a hub.
 """
 
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from hub_server import Hub, hub_server
+from real_runs import (
+    CHECKPOINT,
+    GROUP,
+    HINTS,
+    PROMPTS,
+    PYTHONPATH,
+    START_TIMEOUT_S,
+    STEPS,
+    Trainings,
+    groups_at,
+    responses_at,
+)
 
-from madrl.errors import MadrlError
-from madrl.files import locked, read_jsonl
+from madrl.files import read_jsonl
 from madrl.frequency import category_indices
-from madrl.miniature.model import build_model, build_tokenizer, save
-from madrl.records import read
 from madrl.report.evaluate import report_run
 from madrl.reward import score_group
 from madrl.run_folder import RunFolder
 from madrl.trainer.sft import Finetuning, finetune
 
 pytestmark = [pytest.mark.verl, pytest.mark.slow]
-
-REPOSITORY = Path(__file__).parents[2]
-PLUGINS = f"{Path(__file__).parent}:{REPOSITORY}"
-STEPS, PROMPTS, GROUP = 4, 4, 4
-CHECKPOINT = 2
-START_TIMEOUT_S = 1500
-
-
-class Trainings:
-    """Starts runs of one configuration on data and a model made once."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.data, self.model = folder / "data", folder / "model"
-        command = [sys.executable, "-m", "data_prep.synthetic", "--local_save_dir", str(self.data), "--form", "closed"]
-        subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True)
-        prompts = [row["prompt"][0]["content"] for row in pq.read_table(self.data / "train.parquet").to_pylist()]
-        tokenizer = build_tokenizer(prompts, 800)
-        save(tokenizer, build_model(tokenizer, hidden_size=32, layers=1, seed=0), self.model)
-
-    def command(self, name: str, *changes: str) -> list[str]:
-        """What a user would call."""
-        overrides = {
-            "task": "synthetic_closed",
-            "profile": "tiny",
-            "madrl.target": "peak",
-            "madrl.classifier": "plugins_under_test:classify_by_checksum",
-            "madrl.verifier": "compute_score",
-            "madrl.reward.alpha": 0.5,
-            "reward.custom_reward_function.path": Path(__file__).with_name("plugins_under_test.py"),
-            "reward.custom_reward_function.name": "score_by_checksum",
-            "+reward.custom_reward_function.reward_kwargs.parts": 4,
-            "madrl.max_ungraded_rate": 0.5,
-            "trainer.experiment_name": name,
-            "paths.run": self.folder / name,
-            "paths.data": self.data,
-            "paths.model": self.model,
-            "data.val_files": self.data / "validation.parquet",
-            "data.val_max_samples": 8,
-            "data.train_batch_size": PROMPTS,
-            "actor_rollout_ref.rollout.n": GROUP,
-            "actor_rollout_ref.rollout.val_kwargs.n": 2,
-            "actor_rollout_ref.rollout.agent.num_workers": 2,
-            "actor_rollout_ref.rollout.agent.agent_loop_manager_class": "plugins_under_test.FlakyManager",
-            "reward.num_workers": 2,
-            # Recomputed, so that the trainer's probabilities can be compared with the engine's.
-            "algorithm.rollout_correction.bypass_mode": False,
-            "trainer.total_training_steps": STEPS,
-            "trainer.save_freq": CHECKPOINT,
-            "trainer.test_freq": STEPS,
-        }
-        words = (f"{key}={value}" for key, value in overrides.items())
-        return [sys.executable, "-m", "madrl.cli", "train", *words, *changes]
-
-    def environment(self, name: str) -> dict[str, str]:
-        return os.environ | {"PYTHONPATH": PLUGINS, "CLASSIFIER_PIDS": str(self.folder / f"{name}.pids")}
-
-    def start(self, name: str, *changes: str, **variables: str) -> subprocess.Popen[str]:
-        environment = self.environment(name) | variables
-        return subprocess.Popen(
-            self.command(name, *changes), cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True
-        )
-
-    def run(self, name: str, *changes: str, **variables: str) -> RunFolder:
-        """Train to the end."""
-        process = self.start(name, *changes, **variables)
-        _, errors = process.communicate(timeout=START_TIMEOUT_S)
-        assert process.returncode == 0, errors
-        return RunFolder(self.folder / name)
-
-
-@pytest.fixture(scope="module")
-def trainings(tmp_path_factory: pytest.TempPathFactory) -> Trainings:
-    return Trainings(tmp_path_factory.mktemp("trainings"))
-
-
-@pytest.fixture(scope="module")
-def undisturbed(trainings: Trainings) -> RunFolder:
-    return trainings.run("undisturbed")
-
-
-@pytest.fixture(scope="module")
-def resumed(trainings: Trainings) -> RunFolder:
-    """Killed after its checkpoint, with everything that it had started, and run again."""
-    process = trainings.start("resumed", HELD_AFTER=str(CHECKPOINT))
-    run = RunFolder(trainings.folder / "resumed")
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while not checkpointed(run):
-        assert process.poll() is None, process.communicate()[1]
-        assert time.monotonic() < deadline, "no checkpoint in time"
-        time.sleep(0.05)
-    process.kill()
-    for pid in processes_of(run):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    process.communicate()
-    assert max(run.history()) == CHECKPOINT
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while processes_of(run) or is_locked(run):  # Ray's own processes end when the driver is gone
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-    return trainings.run("resumed")
-
-
-def checkpointed(run: RunFolder) -> bool:
-    """Whether nothing of the step with the checkpoint is still to be written: its metrics and dumps come after it."""
-    dump = run.rollouts / f"{CHECKPOINT}.jsonl"
-    with contextlib.suppress(MadrlError):  # veRL has just opened a file
-        if run.checkpoint_step() == CHECKPOINT in run.history() and dump.exists():
-            return len(read_jsonl(dump)) == PROMPTS * GROUP
-    return False
-
-
-def is_locked(run: RunFolder) -> bool:
-    """A process that is just ending has no command line any more, and may still hold the lock."""
-    try:
-        with locked(run.lock, ""):
-            return False
-    except MadrlError:
-        return True
-
-
-def processes_of(run: RunFolder) -> list[int]:
-    """The processes that have the run's folder in their command line."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if str(run.root).encode() in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
-    return found
-
-
-def groups_at(run: RunFolder, step: int) -> dict[str, list[dict[str, Any]]]:
-    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for record in read_jsonl(run.scores / f"{step}.jsonl"):
-        groups[record["group"]].append(record)
-    return groups
-
-
-def responses_at(run: RunFolder, step: int) -> dict[tuple[str, int], str]:
-    """(prompt, session) -> response; veRL's random name of the prompt is left out."""
-    dump = read(run.rollouts / f"{step}.jsonl", ("group", "session", "response"))
-    return {(r["prompt"], r["session"]): r["response"] for r in dump}
 
 
 def test_each_group_was_scored_whole_by_the_group_reward(undisturbed: RunFolder) -> None:
@@ -184,7 +47,8 @@ def test_each_group_was_scored_whole_by_the_group_reward(undisturbed: RunFolder)
         assert len(groups) == PROMPTS
         for group in groups.values():
             indices = category_indices([r["category"] for r in group], settings.categories)
-            expected = score_group(indices, [r["correct"] for r in group], settings.target, settings.reward)
+            marks = np.array([r["hinted"] is not None for r in group])
+            expected = score_group(indices, [r["correct"] for r in group], settings.target, settings.reward, marks)
             assert [r["reward"] for r in group] == pytest.approx(expected.reward.tolist(), abs=1e-5)
 
 
@@ -227,7 +91,7 @@ def test_the_training_metrics_measure_the_batch_against_the_target(undisturbed: 
     assert sorted(step for step in history if "mad/jsd" in history[step]) == list(range(1, STEPS + 1))
     for step in range(1, STEPS + 1):
         metrics = history[step]
-        records = [r for group in groups_at(undisturbed, step).values() for r in group]
+        records = [r for group in groups_at(undisturbed, step).values() for r in group if r["hinted"] is None]
         on_support = [r["category"] for r in records if r["category"] is not None]
         for name in settings.categories:
             assert metrics[f"mad/share/{name}"] == pytest.approx(on_support.count(name) / len(on_support))
@@ -376,7 +240,7 @@ def test_the_sft_trainer_finetunes_the_miniature_and_leaves_a_model(trainings: T
 
 
 def test_a_finished_run_is_not_trained_again(trainings: Trainings, undisturbed: RunFolder) -> None:
-    process = trainings.start("undisturbed")
+    process = trainings.start("undisturbed", *HINTS)
     assert process.wait(START_TIMEOUT_S) == 0
     assert len(json.loads(undisturbed.facts.read_text())["attempts"]) == 1
 
@@ -390,7 +254,7 @@ def test_a_kill_during_the_last_validation_costs_only_that_validation(
     dump.write_text(dump.read_text()[:50])
     facts["attempts"][-1]["status"] = "running"
     undisturbed.facts.write_text(json.dumps(facts))
-    trainings.run("undisturbed")
+    trainings.run("undisturbed", *HINTS)
     assert {(r["input"], r["output"]) for r in read_jsonl(dump)} == {(r["input"], r["output"]) for r in whole}
     assert [a["status"] for a in json.loads(undisturbed.facts.read_text())["attempts"]] == ["killed", "finished"]
 
@@ -399,7 +263,7 @@ def test_the_whole_holdout_is_sampled_with_the_last_checkpoint_and_trains_nothin
     undisturbed: RunFolder, trainings: Trainings
 ) -> None:
     checkpoint = (undisturbed.checkpoints / "latest_checkpointed_iteration.txt").stat().st_mtime_ns
-    environment = os.environ | {"PYTHONPATH": PLUGINS, "CLASSIFIER_PIDS": os.devnull}
+    environment = os.environ | {"PYTHONPATH": PYTHONPATH, "CLASSIFIER_PIDS": os.devnull}
     command = [sys.executable, "-m", "madrl.cli", "holdout", str(undisturbed.root)]
     subprocess.run(command, env=environment, check=True, timeout=START_TIMEOUT_S)
     samples = read_jsonl(undisturbed.holdout / f"{STEPS}.jsonl")

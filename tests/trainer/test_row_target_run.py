@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from test_real_trainer import Trainings
+from real_runs import Trainings
 
 from madrl.files import read_jsonl
 from madrl.frequency import category_indices
