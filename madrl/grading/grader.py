@@ -146,14 +146,14 @@ class Grader:
         """
         before = self._raised.copy()
         grades = list(await asyncio.gather(*map(self.grade, rollouts)))
-        verdicts = Counter(grade.reason for grade in grades if grade.correctness is None)
+        unverified: Counter[str] = Counter()
+        if raised_alone:
+            unverified = self._raised - before
+        elif self._verifier:
+            unverified = Counter(grade.reason for grade in grades if grade.correctness is None)
         ungraded = {
             f"classifier {self._name('classifier')}": Counter(grade.reason for grade in grades if not grade.classified),
-            f"verifier {self._name('verifier')}": self._raised - before
-            if raised_alone
-            else verdicts
-            if self._verifier
-            else Counter(),
+            f"verifier {self._name('verifier')}": unverified,
         }
         for name, grader in self._further.items():
             lost = [one.reason for grade in grades if not (one := grade.attributes[name]).classified]
