@@ -84,7 +84,7 @@ def offsets(reward: Reward) -> Array:
     no zero, unless ``norm_by_std`` is off. Where most groups are such ones (two wanted categories, or four responses)
     these are the offsets with the smallest largest g that was found.
 
-    Takes 0.1 s of CPU time for five categories and 3 to 8 s for a hundred the first time, from whatever thread, and
+    Takes 0.1 s of CPU time for five categories and 1 to 2 s for a hundred the first time, from whatever thread, and
     nothing after that: the offsets of the last KEPT different ``reward`` are kept, which holds the targets of a data
     set whose prompts have their own.
     """

@@ -66,9 +66,9 @@ def test_a_change_of_accuracy_is_between_responses_that_were_classified() -> Non
 
 
 def test_a_session_whose_last_turn_nobody_could_classify_counts_in_no_change() -> None:
-    before, after = ([*responses("p", "ab", 1.0), sample] for sample in (lost("p", 1, 0.0)[0], lost("p", 1, 0.0)[0]))
-    earlier = {**before[-1], "turn": before[-1]["turn"] - 1, "classified": True, "category": "a"}
-    assert score_change([*before, earlier], after, "ab")["total"] == 0.0
+    found = [*responses("p", "ab", 1.0), *lost("p", 1, 0.0)]
+    earlier = {**found[-1], "turn": found[-1]["turn"] - 1, "classified": True, "category": "a"}
+    assert score_change([*found, earlier], found, "ab")["total"] == 0.0
 
 
 def test_responses_of_which_none_was_classified_are_one_clear_error() -> None:
