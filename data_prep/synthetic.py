@@ -89,7 +89,7 @@ def choice_row(prompt: ChoicePrompt, options: Sequence[str], form: str, split: s
         ground_truth=choice_ground_truth(options),
         index=index,
         split=split,
-        extra={"topic": prompt.topic, "template": prompt.template, "form": form, "options": list(options)},
+        extra={"cluster": prompt.topic, "template": prompt.template, "form": form, "options": list(options)},
     )
 
 

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from madrl.errors import MadrlError
 
 EXTRAS = {
-    "report": ("matplotlib",),
+    "report": ("matplotlib", "scipy"),
     "math": ("math_verify",),
     "language": ("py3langid",),
     "programs": (

@@ -83,8 +83,8 @@ def _results(run: Run, found: Sequence[Evaluation]) -> Iterator[str]:
         ],
     )
     yield (
-        "In parentheses: 95 % intervals, problems resampled. The floor is the JSD that a policy exactly on the target "
-        "would measure at as many responses. Off-support responses are in none of the categories."
+        "In parentheses: 95 % intervals, problems or their clusters resampled. The floor is the JSD that a policy "
+        "exactly on the target would measure at as many responses. Off-support responses are in none of the categories."
     )
 
 

@@ -13,6 +13,8 @@
                 is absent
     target      text or object: the target of the response's prompt, where the prompt has one of its own or the run a
                 schedule: {category: share}, whose keys are the prompt's categories, or a name; null or absent otherwise
+    cluster     text that the responses to prompts of one kind share, such as a topic; null or absent where each prompt
+                stands for itself
     attributes  object: {name: {category, classified, divergence_reward}} for each further attribute of the run
                 (madrl.attributes), absent where there is none
 
@@ -67,6 +69,10 @@ HINTED = "hinted"
 
 TARGET = "target"
 """The key of the target of a response's prompt, where it is not the one for all."""
+
+CLUSTER = "cluster"
+"""The key of what a response's prompt shares with others that are like it, so that they tell less than as many prompts
+that are not: in a data row the field of ``extra_info`` of that name."""
 
 ATTRIBUTES = "attributes"
 """The key of what the response is of each further attribute."""
@@ -134,10 +140,11 @@ def read_graded(source: "Source", categories: Sequence[str], attribute: str | No
     Lines of a group that name no session are numbered as they come; a turn that is not named is 0. With ``attribute``
     each is what ``of_attribute`` makes of it, and ``categories`` are that attribute's. Raises what ``read``
     raises, and MadrlError for a response that is named twice, for one in none of ``categories`` or not in those of its
-    prompt's own target, and for a group with several targets.
+    prompt's own target, and for a group with several targets or clusters.
     """
     seen: set[tuple[str, str, int, int]] = set()
     targets: dict[tuple[str, str], PromptTarget | None] = {}
+    clusters: dict[tuple[str, str], str | None] = {}
     counted: Counter[tuple[str, str]] = Counter()
 
     def check(record: Record) -> None:
@@ -154,6 +161,11 @@ def read_graded(source: "Source", categories: Sequence[str], attribute: str | No
             )
         if targets.setdefault(group_of(record), target) != target:
             raise MadrlError(f"group {record['group']!r} has another target in an earlier line: it is one prompt's")
+        if clusters.setdefault(group_of(record), record.get(CLUSTER)) != record.get(CLUSTER):
+            raise MadrlError(
+                f"group {record['group']!r} has another {CLUSTER} in an earlier line: it is its prompt's; rename the "
+                "key where it means something else"
+            )
         if "session" not in record:
             if "turn" in record:
                 raise MadrlError("'turn' without 'session': name the session that it is a turn of")
@@ -168,7 +180,7 @@ def read_graded(source: "Source", categories: Sequence[str], attribute: str | No
             )
         seen.add(response)
 
-    return list(read(source, GRADED, ("session", "turn", HINTED, CLASSIFIED, ATTRIBUTES), check))
+    return list(read(source, GRADED, ("session", "turn", HINTED, CLASSIFIED, CLUSTER, ATTRIBUTES), check))
 
 
 def name_of(record: Mapping[str, Any]) -> Name:
@@ -452,6 +464,10 @@ KINDS = {
     "response": Kind(lambda v: isinstance(v, str), "text: write the response's text"),
     "extra_info": Kind(lambda v: v is None or isinstance(v, dict), "an object"),
     "category": Kind(lambda v: v is None or isinstance(v, str), "text: use a declared name, or null for off-support"),
+    CLUSTER: Kind(
+        lambda v: v is None or isinstance(v, str),
+        "text: name what the prompt has in common with others, or rename the key where it means something else",
+    ),
     HINTED: Kind(lambda v: v is None or isinstance(v, str), "text: name the category that was asked for, or null"),
     ATTRIBUTES: Kind(
         lambda v: (

@@ -43,7 +43,8 @@ class Row(TypedDict):
     reward_model: RewardModel
     extra_info: dict[str, Any]
     """``index`` (unique within the file), ``split``, whatever the dataset adds, and, for a prompt with a target of its
-    own, ``target`` and ``categories`` (``prompt_targets.row_target``)."""
+    own, ``target`` and ``categories`` (``prompt_targets.row_target``); ``cluster``, text, for prompts that are alike
+    (``records.CLUSTER``)."""
 
 
 def make_row(
@@ -88,6 +89,9 @@ def check_row(row: Mapping[str, Any], where: str, categories: Sequence[str] | No
     if isinstance(index, bool) or not isinstance(index, int) or index < 0:
         raise MadrlError(f"{where}: column 'extra_info.index' is {index!r}: number the file's rows from 0")
     _check_text(row["extra_info"]["split"], where, "extra_info.split", "name the split, e.g. 'train'")
+    if row["extra_info"].get("cluster") is not None:
+        remedy = "name what prompts that are alike share, or rename the field where it means something else"
+        _check_text(row["extra_info"]["cluster"], where, "extra_info.cluster", remedy)
     try:
         check_row_target(row["extra_info"], categories)
     except MadrlError as error:

@@ -259,6 +259,20 @@ def test_a_target_of_a_prompt_s_own_is_checked_and_is_the_group_s(
         read_graded(write(tmp_path / "r.jsonl", lines), RANKS)
 
 
+@pytest.mark.parametrize(
+    ("clusters", "message"),
+    [
+        ((3,), "line 1: cluster 3 is not text: name what the prompt has in common with others, or rename the key"),
+        (("a", "b"), "line 2: group 'p' has another cluster in an earlier line: it is its prompt's; rename the key"),
+        (("a", None), "line 2: group 'p' has another cluster"),
+    ],
+)
+def test_a_cluster_is_text_and_the_group_s(tmp_path: Path, clusters: tuple[object, ...], message: str) -> None:
+    lines = [{"group": "p", "category": "rank_1", "correct": True, "cluster": cluster} for cluster in clusters]
+    with pytest.raises(MadrlError, match=message):
+        read_graded(write(tmp_path / "r.jsonl", lines), RANKS)
+
+
 def test_a_target_may_be_text_or_an_object_and_is_kept_as_it_is(tmp_path: Path) -> None:
     lines = [
         *graded({"rank_1": 1, "rank_2": 1}, '{"rank_2": 0.5, "rank_1": 0.5}'),

@@ -103,6 +103,11 @@ BAD = [
     ("extra_info", {"index": 0, "split": ""}, "column 'extra_info.split' is '', not a non-empty str: name the split"),
     (
         "extra_info",
+        {"index": 0, "split": "train", "cluster": 3},
+        "column 'extra_info.cluster' is 3, not a non-empty str: name what prompts that are alike share, or rename",
+    ),
+    (
+        "extra_info",
         {"index": 0, "split": "train", "target": {"red": 1}},
         "extra_info gives the prompt no good target: target {'red': 1} is not text: store it as JSON, such as "
         '\'{"red": 3, "blue": 1}\'; rename the field of the data where it means something else',

@@ -1,7 +1,9 @@
 """How far a number would move with other problems: bootstrap intervals clustered by problem, and the effective sample.
 
 The responses to one problem are alike, so the problem is what is resampled: whole rows of a (problems, columns) matrix
-of per-problem sums, with replacement, all responses of a problem together. Every statistic here is a function of the
+of per-problem sums, with replacement, all responses of a problem together. Problems that are themselves alike, as ten
+questions about one topic are, are resampled together (``records.CLUSTER``): read "cluster" for "problem" there. Every
+statistic here is a function of the
 columns' sums, and one set of resamples serves them all. An interval speaks of *problems like these*, at the policy and
 the number of responses per problem that were measured; it knows nothing of other training seeds.
 """
@@ -47,6 +49,18 @@ def resampled_sums(per_problem: Array, draws: int = DRAWS, seed: int = 0) -> Arr
         drawn = generator.integers(problems, size=(size, problems)) + np.arange(size)[:, None] * problems
         times = np.bincount(drawn.ravel(), minlength=size * problems).reshape(size, problems)
         sums[start : start + size] = times.astype(np.float64) @ per_problem
+    return sums
+
+
+def sums_within(clusters: NDArray[np.intp], per_problem: Array) -> Array:
+    """Column sums over the problems of each cluster. Shape (clusters, columns).
+
+    Args:
+        clusters: the number of each problem's cluster, from 0 without a gap, shape (P,).
+        per_problem: shape (P, columns).
+    """
+    sums = np.zeros((int(clusters.max()) + 1, per_problem.shape[1]))
+    np.add.at(sums, clusters, per_problem)
     return sums
 
 
@@ -153,7 +167,9 @@ def jsd_interval(
     return Interval(float(low), float(high))
 
 
-def effective_samples(counts: Array, targets: Array | None = None) -> float | None:
+def effective_samples(
+    counts: Array, targets: Array | None = None, clusters: NDArray[np.intp] | None = None
+) -> float | None:
     """How many independent responses would tell as much about the pooled shares, at most as many as there are.
 
     n / deff, with Rao and Scott's mean design effect: the variance of the pooled shares between problems over that of
@@ -162,6 +178,7 @@ def effective_samples(counts: Array, targets: Array | None = None) -> float | No
 
         deff = [sum_c V_c / q_c] / [(K' - 1) / n],   V_c = P / (P - 1) sum_i ((n_ic - q_c n_i) / n)^2
 
+    with the sums over the problems of a cluster in place of a problem's, where they come in clusters.
     Where the problems have targets of their own, what varies is the distance to them: in V_c, q_c of problem i is then
     q_c + p*_ic - p*_c, with the mean target p*_c.
 
@@ -171,13 +188,17 @@ def effective_samples(counts: Array, targets: Array | None = None) -> float | No
     Args:
         counts: on-support responses of each problem per category, shape (P, K).
         targets: p* of each problem, shape (P, K); None where all have one.
+        clusters: as in ``sums_within``; None where each problem is one by itself.
 
-    None with fewer than two problems or two categories, where the variance between problems cannot be seen.
+    None with fewer than two clusters or two categories, where the variance between problems cannot be seen.
     """
     occur = counts.sum(axis=0) > 0
     counts = counts[:, occur]
     problems, categories = counts.shape
-    if problems < 2 or categories < 2:
+    if clusters is None:
+        clusters = np.arange(problems)
+    units = len(np.unique(clusters))
+    if units < 2 or categories < 2:
         return None
     total = counts.sum()
     shares = counts.sum(axis=0) / total
@@ -186,8 +207,8 @@ def effective_samples(counts: Array, targets: Array | None = None) -> float | No
     if targets is not None:
         aims = targets[:, occur]
         expected = expected + (aims - (of_problems * aims).sum(axis=0) / total) * of_problems
-    residuals = (counts - expected) / total
-    variances = problems / (problems - 1) * (residuals**2).sum(axis=0)
+    residuals = sums_within(clusters, counts - expected) / total
+    variances = units / (units - 1) * (residuals**2).sum(axis=0)
     design_effect = (variances / shares).sum() * total / (categories - 1)
     # Responses to one problem are drawn independently of each other, so an effect below 1 is chance.
     return float(total / max(design_effect, 1.0))

@@ -28,11 +28,12 @@ from madrl.evaluation.intervals import (
     percentile_interval,
     ratio_interval,
     resampled_sums,
+    sums_within,
 )
 from madrl.evaluation.per_prompt import collapsed_distance, squared_distances
 from madrl.evaluation.targets import all_same, mean_target, targets_of
 from madrl.frequency import category_counts, category_indices
-from madrl.records import Record, by_group, classified, last_turns, ungraded_rate
+from madrl.records import CLUSTER, Record, by_group, classified, last_turns, ungraded_rate
 
 Array = NDArray[np.float64]
 
@@ -50,10 +51,12 @@ def score_samples(
     (``targets.mean_target``).
 
         samples, problems, on_support   how many responses; problems; responses in a declared category
+        clusters               how many clusters the problems come in (``records.CLUSTER``); a problem that names none
+                               is one by itself
         targets                how many different targets the problems have
         l2, fkl, rkl, jsd      of the pooled on-support shares (``metrics.divergence_values``)
         infinite               the names of those four that are None because they are infinite
-        jsd_interval           95 %, clustered by problem as all intervals here are (``intervals``)
+        jsd_interval           95 %; clusters are resampled, as in all intervals here (``intervals``)
         floor, floor_p95       the JSD of a policy on the target at ``on_support`` independent responses
         off_target             whether the JSD is above ``floor_p95``; below it, a policy on the target shows as much
         effective_on_support   how many independent responses ours are worth (``intervals.effective_samples``)
@@ -76,7 +79,10 @@ def score_samples(
         partial                the share of the graded responses that are correct in part; where it is 0, full_marks is
                                pass@1
         accuracy_at_target     the pass@1 of a policy with the same accuracies and the target's mix
-                               (``accuracy.accuracy_at_target``), and its ``accuracy_at_target_interval``
+                               (``accuracy.accuracy_at_target``), and its ``accuracy_at_target_interval``, which is None
+                               where a wanted category has fewer than MIN_COMPLETIONS graded responses: it is then too
+                               narrow (``intervals.mixed_ratio_interval``)
+        accuracy_at_target_few     those categories, and how many they have
         accuracy_at_target_lacks   the wanted categories without a graded response, for which those two are None
         by_category            per name: ``target``, of the mean target, ``share``, ``share_interval``, ``count``,
                                ``graded``, ``correct``, the summed correctness of the graded ones, and ``pass@1`` from
@@ -88,8 +94,9 @@ def score_samples(
     that is on the target over all of them, but not in each, is called off target more often than one time in twenty:
     measured at 200 problems of 4 responses, 22 to 31 % where the problems' mixes scatter as Dirichlet(2 p*), and 48 to
     72 % where each problem has one category. With ``floor_p95_effective`` it is 2 to 6 %, and ``jsd_interval`` says the
-    same from the other side. Where problems have targets of their own, the floors of the pool are those of independent
-    responses from the mean target, which scatter more than as many from each problem's.
+    same from the other side; so it is where problems come in clusters. Where problems have targets of their own, the
+    floors of the pool are those of independent responses from the mean target, which scatter more than as many from
+    each problem's.
 
     Args:
         samples: records with ``group``, ``session``, ``turn``, ``category`` (None: off-support) and ``correct`` (None:
@@ -128,19 +135,27 @@ def score_samples(
             np.where(paired, distances, 0.0), paired, jsds, some, responses - on_support, responses, full,
         ]
     )  # fmt: skip
-    # One problem says nothing of how problems differ: no resamples, and so no interval.
-    drawn = resampled_sums(sums) if len(problems) > 1 else np.empty((0, sums.shape[1]))
+    clusters = _clusters(problems)
+    by_cluster = sums_within(clusters, sums)
+    # One cluster says nothing of how clusters differ: no resamples, and so no interval.
+    drawn = resampled_sums(by_cluster) if len(by_cluster) > 1 else np.empty((0, sums.shape[1]))
     drawn_counts, drawn_targets, drawn_right, drawn_graded, others = np.split(
         drawn, np.cumsum([k, k, k + 1, k + 1]), axis=1
     )
     drawn_distance, drawn_paired, drawn_jsd, drawn_some, drawn_off, drawn_responses, drawn_full = others.T
     right, graded = (of_problems.sum(axis=0) for of_problems in by_problem)
     lacks = unmeasured(mean, graded[:k])
+    few = {
+        name: int(n)
+        for name, wanted, n in zip(categories, mean, graded[:k], strict=True)
+        if wanted and 0 < n < MIN_COMPLETIONS
+    }
     return {
         "samples": len(every),
         "problems": len(problems),
+        "clusters": len(by_cluster),
         "targets": len(np.unique(targets, axis=0)),
-        **_fit(targets, mean, counts, drawn_counts, drawn_targets, epsilon),
+        **_fit(targets, mean, counts, clusters, drawn_counts, drawn_targets, epsilon),
         "per_prompt": {
             "distance": float(distances[paired].mean()) if paired.any() else None,
             "interval": _listed(ratio_interval(drawn_distance, drawn_paired)),
@@ -163,8 +178,9 @@ def score_samples(
         "partial": measure.partial_rate(correct),
         "accuracy_at_target": accuracy_at_target(mean, right[:k], graded[:k]),
         "accuracy_at_target_interval": None
-        if lacks.any()
+        if lacks.any() or few
         else _listed(mixed_ratio_interval(mean, drawn_right[:, :k], drawn_graded[:, :k])),
+        "accuracy_at_target_few": few,
         "accuracy_at_target_lacks": [name for name, lacking in zip(categories, lacks, strict=True) if lacking],
         "by_category": {
             name: {
@@ -187,7 +203,8 @@ def score_change(before: Sequence[Record], after: Sequence[Record], categories: 
         total_interval, mix_interval, within_interval
 
     Where both sets answer the same data rows (``row``), in one problem each, a row is resampled with what both say to
-    it; otherwise the problems of each set are resampled on their own, which gives wider intervals.
+    it; otherwise the problems of each set are resampled on their own, which gives wider intervals. Problems that name
+    a cluster are resampled with the others of it.
 
     Args:
         before, after: records as in ``score_samples``.
@@ -201,7 +218,7 @@ def score_change(before: Sequence[Record], after: Sequence[Record], categories: 
     sides, paired = _side_by_side(*found)
     by_problem = [_verdicts(side, categories) for side in sides]
     change = accuracy_change(*(Verdicts(*(of.sum(axis=0) for of in side)) for side in by_problem))
-    sums = [np.column_stack(side) for side in by_problem]
+    sums = [sums_within(_clusters(side), np.column_stack(of)) for side, of in zip(sides, by_problem, strict=True)]
     if min(map(len, sums)) < 2:
         drawn = [np.full((1, sums[0].shape[1]), np.nan)] * 2
     elif paired:
@@ -228,6 +245,13 @@ def _side_by_side(*sides: list[list[Record]]) -> tuple[list[list[list[Record]]],
     return [[of_side[row] for row in rows[0]] for of_side in rows], True
 
 
+def _clusters(problems: Sequence[Sequence[Record]]) -> NDArray[np.intp]:
+    """The number of each problem's cluster, from 0 in order of appearance. Shape (P,)."""
+    numbers: dict[tuple[str, object], int] = {}
+    names = [(str(of[0].get("split", "")), of[0].get(CLUSTER) or i) for i, of in enumerate(problems)]
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
+
+
 def _verdicts(problems: Sequence[Sequence[Record]], categories: Sequence[str]) -> Verdicts:
     """By problem. Shape (P, K + 1)."""
     pooled = [sample for problem in problems for sample in problem]
@@ -240,7 +264,13 @@ def _verdicts(problems: Sequence[Sequence[Record]], categories: Sequence[str]) -
 
 
 def _fit(
-    targets: Array, mean: Array, counts: Array, drawn_counts: Array, drawn_targets: Array, epsilon: float
+    targets: Array,
+    mean: Array,
+    counts: Array,
+    clusters: NDArray[np.intp],
+    drawn_counts: Array,
+    drawn_targets: Array,
+    epsilon: float,
 ) -> dict[str, Any]:
     """How far the pooled shares are from the mean target, and what can be told apart from it with as many responses.
     ``drawn_targets`` are summed over the responses of each resample, as ``drawn_counts`` are."""
@@ -252,7 +282,7 @@ def _fit(
     values = measure.divergence_values(mean, pooled / on_support, epsilon)
     floor = measure.jsd_floor(mean, on_support)
     own = not all_same(targets)
-    effective = effective_samples(counts, targets if own else None)
+    effective = effective_samples(counts, targets if own else None, clusters)
     of_resamples = drawn_targets / np.maximum(drawn_counts.sum(axis=1, keepdims=True), 1.0) if own else None
     return {
         "on_support": on_support,

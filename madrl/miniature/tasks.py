@@ -109,7 +109,7 @@ def choice_example(rows: Rows, category: int, rng: random.Random) -> Example:
     response = options[category]
     rng.shuffle(options)
     listed = options if info["form"] == "closed" else None
-    return choice_prompt(info["topic"], rng.randrange(len(CHOICE_QUESTIONS)), listed), response
+    return choice_prompt(info["cluster"], rng.randrange(len(CHOICE_QUESTIONS)), listed), response
 
 
 def arithmetic_example(rows: Rows, category: int, rng: random.Random) -> Example:

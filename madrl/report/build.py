@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
 from madrl.evaluation.accuracy import AccuracyChange
 from madrl.evaluation.dumps import DONE, Evaluation, evaluate_file
@@ -18,10 +19,10 @@ from madrl.report.page import page, plot_section, text
 from madrl.report.panels import Plot
 from madrl.report.paper import COMPARISON, comparison_table
 from madrl.report.rows import Study, TableRow, baseline_row, compared_rows
-from madrl.report.study import COLLAPSED_SHARE, ScoredRun, dataset_label, load_runs, run_roots
+from madrl.report.study import COLLAPSED_PART, COLLAPSED_SHARE, ScoredRun, dataset_label, load_runs, run_roots
 from madrl.report.study_plots import study_plots
 from madrl.report.table import MISSING_CELL, Section, Shown, Table, latex, markdown, measured, table_html
-from madrl.report.tables import missing_runs, study_tables
+from madrl.report.tables import REWARDS, missing_runs, study_tables
 
 OF_PROFILES = {
     "tiny": (
@@ -78,8 +79,29 @@ def load_study(
         ):
             if len(found) > 1:
                 raise MadrlError(f"the runs of {dataset} have several {what} ({found}): report them one at a time")
+    _check_names(study, baselines)
     rows = [row for file in baselines for row in _baseline_rows(study, file, folder)]
     return study._replace(baselines=tuple(rows))
+
+
+def _check_names(study: Study, files: Sequence[BaselineFile]) -> None:
+    """Raises MadrlError for a file whose row would have the name of another row of its dataset."""
+    own = {*DIVERGENCES, *REWARDS, *REWARDS.values()}
+    seen: dict[tuple[str, str], Path] = {}
+    for file in files:
+        where = f"--baseline {file.name}={file.path}"
+        if file.name.partition(", ")[0] in own:
+            raise MadrlError(f"{where}: {file.name!r} is the name of a reward's own row: call the file something else")
+        name = file.dataset or " ".join(study.datasets), _in_a_file_name(file.name)
+        if name in seen:
+            raise MadrlError(
+                f"{where}: {seen[name]} has that name, or one too like it: call one of them something else"
+            )
+        seen[name] = file.path
+
+
+def _in_a_file_name(name: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in name)
 
 
 def _baseline_rows(study: Study, file: BaselineFile, folder: Path) -> list[TableRow]:
@@ -91,7 +113,7 @@ def _baseline_rows(study: Study, file: BaselineFile, folder: Path) -> list[Table
     rows = []
     for target in study.targets(dataset):
         settings = study.settings(dataset, target)
-        name = "".join(c if c.isalnum() else "_" for c in f"{dataset}_{file.name}_{target}")
+        name = _in_a_file_name(f"{dataset}_{file.name}_{target}")
         output = folder / f"baseline_{name}.metrics.json"
         evaluation = evaluate_file(file.path, settings.categories, settings.target)
         output.write_text(json.dumps(evaluation, indent=2, allow_nan=False) + "\n", encoding="utf-8")
@@ -185,8 +207,7 @@ def _runs_html(runs: Sequence[ScoredRun]) -> str:
     """Every run that was read, and how it ended."""
     rows = []
     for run in runs:
-        least = run.least_wanted_share
-        lost = least is not None and least < COLLAPSED_SHARE
+        least, lost = run.least_wanted_share, run.lost_categories
         change = run.pass_at_1_change or {}
         rows.append(
             [
@@ -197,17 +218,18 @@ def _runs_html(runs: Sequence[ScoredRun]) -> str:
                     measured(change.get(part), "+z.3f", change.get(f"{part}_interval"))
                     for part in AccuracyChange._fields
                 ),
-                Shown("" if least is None else f"{least:.3f}", "collapsed" if lost else ""),
+                Shown("" if least is None else f"{least:.3f}", f"lost {', '.join(lost)}" if lost else ""),
                 Shown(run.folder.root.name),
             ]
         )
     lost_runs = sum(bool(row[-2].detail) for row in rows)
-    collapsed = f"; {lost_runs} lost a wanted category (below {COLLAPSED_SHARE:.0%})" if lost_runs else ""
+    limits = f"below {COLLAPSED_SHARE:.0%}, and below {COLLAPSED_PART:.0%} of its target"
+    collapsed = f"; {lost_runs} lost a wanted category ({limits})" if lost_runs else ""
     columns = [
         "run", "state", "JSD", "pass@1", "at the target mix", "off-support", "change", "of the mix",
         "within categories", "least wanted share", "folder",
     ]  # fmt: skip
-    caption = "Intervals: 95 %, problems resampled. Change: of pass@1, from the first to the last validation."
+    caption = "Intervals: 95 %, problems or their clusters resampled. Change: of pass@1, first to last validation."
     table = Table("runs", "Runs", caption, [], columns, [Section("", rows)])
     return f"<details><summary>all {len(runs)}, with their folders{collapsed}</summary>{table_html(table)}</details>"
 
@@ -219,8 +241,6 @@ def _final_cells(final: Evaluation | None) -> list[Shown]:
     return [
         measured(final["jsd"], ".4f", final["jsd_interval"]),
         measured(final["pass@1"], ".3f", final["pass@1_interval"]),
-        at_target_cell(
-            final["accuracy_at_target"], final["accuracy_at_target_interval"], final["accuracy_at_target_lacks"]
-        ),
+        at_target_cell(final),
         measured(final["off_support"], ".1%", final["off_support_interval"]),
     ]

@@ -37,7 +37,7 @@ class Report(NamedTuple):
     def tables(self) -> list[Table]:
         """The first and the last evaluation of each split; all are in metrics.json."""
         found = self.evaluation
-        tables = evaluation_tables(first_and_last(found["evaluations"]), found["epsilon"])
+        tables = evaluation_tables(first_and_last(found["evaluations"]), found["epsilon"], found.get("hinted", 0))
         for name, of in found.get("attributes", {}).items():
             tables += tables_of_attribute(name, first_and_last(of["evaluations"]), found["epsilon"])
         return tables

@@ -15,10 +15,11 @@ from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.report.table import NOTHING, Section, Shown, Table, formatted, interval_text, measured
 
 
-def evaluation_tables(found: Sequence[Evaluation], epsilon: float) -> list[Table]:
-    """The five tables of these evaluations. ``epsilon`` is the smoothing of reverse KL's target."""
+def evaluation_tables(found: Sequence[Evaluation], epsilon: float, hinted: int = 0) -> list[Table]:
+    """The five tables of these evaluations. ``epsilon`` is the smoothing of reverse KL's target, ``hinted`` the number
+    of responses that were left out."""
     return [
-        fit_table(found),
+        fit_table(found, hinted),
         per_prompt_table(found),
         divergence_table(found, epsilon),
         accuracy_table(found),
@@ -32,14 +33,16 @@ def tables_of_attribute(name: str, found: Sequence[Evaluation], epsilon: float) 
     return [table._replace(name=f"{table.name}-{name}", title=f"{table.title}: {name}") for table in tables]
 
 
-def fit_table(found: Sequence[Evaluation]) -> Table:
-    """A row for each evaluation, with 95 % intervals."""
+def fit_table(found: Sequence[Evaluation], hinted: int = 0) -> Table:
+    """A row for each evaluation, with 95 % intervals. ``hinted`` responses were left out."""
     note = (
-        "Intervals: 95 %, problems resampled. n: on-support responses, pooled. Floor: the JSD of a policy on the "
-        "target at n, mean and 95th percentile; a JSD above both is off target."
+        f"{resampled(found)} n: on-support responses, pooled. Floor: the JSD of a policy on the target at n, mean and "
+        "95th percentile; a JSD above both is off target."
     )
     if any(one["targets"] > 1 for one in found):
         note += " The target: the mean of the prompts' own."
+    if hinted:
+        note += f" {hinted} hinted responses are left out: the policy does not give them by itself."
     if any(map(_only_these_problems, found)):
         note += " (*) Responses to one problem are alike: for problems like these, within the floor."
     rows = [
@@ -104,9 +107,17 @@ def divergence_table(found: Sequence[Evaluation], epsilon: float) -> Table:
     return Table("divergences", "All four divergences", note, [], columns, [Section("", rows)])
 
 
+def resampled(found: Sequence[Mapping[str, Any]]) -> str:
+    """What the intervals of these evaluations are about."""
+    clusters = sorted({one["clusters"] for one in found if one["clusters"] < one["problems"]})
+    numbers = " or ".join(map(str, clusters))
+    return f"Intervals: 95 %, {f'the {numbers} clusters of problems' if clusters else 'problems'} resampled."
+
+
 AT_TARGET = (
     "At the target mix: what pass@1 would be if the mix were the target and the accuracy within each category stayed "
-    "as it is; it does not exist where a wanted category has no graded response."
+    "as it is; it does not exist where a wanted category has no graded response, and has no interval where one has "
+    f"fewer than {MIN_COMPLETIONS}: their numbers are there in its place."
 )
 
 PARTIAL = "Some responses are correct in part: pass@1 is the mean correctness, full marks the share with correctness 1."
@@ -119,7 +130,7 @@ CHANGE = (
 
 def accuracy_table(found: Sequence[Evaluation]) -> Table:
     """pass@1, what it would be at the target mix, and why it changed since the first evaluation of the split."""
-    note = f"Intervals: 95 %, problems resampled. {AT_TARGET}"
+    note = f"{resampled(found)} {AT_TARGET}"
     partial = any(one["partial"] for one in found)
     columns = ["", "pass@1", *["full\nmarks"] * partial, "at the\ntarget mix"]
     if partial:
@@ -129,9 +140,7 @@ def accuracy_table(found: Sequence[Evaluation]) -> Table:
             Shown(label(one)),
             measured(one["pass@1"], ".3f", one["pass@1_interval"]),
             *[measured(one["full_marks"], ".3f", one["full_marks_interval"])] * partial,
-            at_target_cell(
-                one["accuracy_at_target"], one["accuracy_at_target_interval"], one["accuracy_at_target_lacks"]
-            ),
+            at_target_cell(one),
         ]
         for one in found
     ]
@@ -151,9 +160,24 @@ def _change_cells(change: Mapping[str, Any] | None) -> list[Shown]:
     ]
 
 
-def at_target_cell(value: float | None, interval: Sequence[float | None] | None, lacks: Sequence[str]) -> Shown:
-    """Accuracy at the target mix; where it does not exist, the wanted categories that lack a graded response."""
-    return Shown(NOTHING, f"no graded {', '.join(lacks)}") if lacks else measured(value, ".3f", interval)
+def at_target_cell(one: Mapping[str, Any]) -> Shown:
+    """Accuracy at the target mix with its interval, or with the wanted categories that have few graded responses; where
+    it does not exist, with those that have none."""
+    if lacks := one["accuracy_at_target_lacks"]:
+        return Shown(NOTHING, no_graded(lacks))
+    if few := one["accuracy_at_target_few"]:
+        return Shown(formatted(one["accuracy_at_target"], ".3f"), few_graded(few))
+    return measured(one["accuracy_at_target"], ".3f", one["accuracy_at_target_interval"])
+
+
+def few_graded(numbers: Mapping[str, int]) -> str:
+    """Why accuracy at the target mix has no interval."""
+    return f"graded {', '.join(f'{name} {n}' for name, n in numbers.items())}"
+
+
+def no_graded(categories: Sequence[str]) -> str:
+    """Why there is no accuracy at the target mix."""
+    return f"no graded {', '.join(categories)}"
 
 
 def category_table(found: Sequence[Evaluation]) -> Table:

@@ -60,10 +60,11 @@ def frontier_plots(study: Study) -> list[Plot]:
         Plot(
             "frontier",
             "The frontier: fit against accuracy and validity",
-            "A dot is the final evaluation of one run, with its 95 % intervals, problems resampled. To the left is "
-            "nearer to the target, as far as the grey band, the JSD of a policy on the target; better is higher for "
-            "pass@1 and lower for off-support. Pale: dominated, as another run of the task and target is at least as "
-            "good in JSD, pass@1 and off-support and better in one. Differences within the intervals may be chance.",
+            "A dot is the final evaluation of one run, with its 95 % intervals, problems or their clusters resampled. "
+            "To the left is nearer to the target, as far as the grey band, the JSD of a policy on the target; better "
+            "is higher for pass@1 and lower for off-support. Pale: dominated, as another run of the task and target "
+            "is at least as good in JSD, pass@1 and off-support and better in one. Differences within the intervals "
+            "may be chance.",
             panels,
             len(HEIGHTS),
         )
@@ -148,7 +149,7 @@ def _name(run: ScoredRun) -> str:
     """The row's name, with the form of a divergence's reward where it is not the additive one."""
     form = run.settings.reward.form
     label = row_label(run.key.reward)
-    return label if form == "additive" or run.key.reward not in DIVERGENCES else f"{label} {form}"
+    return label if form == "additive" or run.key.reward.partition(", ")[0] not in DIVERGENCES else f"{label} {form}"
 
 
 def _ends(finals: Sequence[Evaluation], name: str) -> tuple[list[float | None], list[float | None]]:

@@ -4,7 +4,17 @@ import csv
 from importlib.resources import files
 from typing import NamedTuple
 
-from madrl.report.rows import NO_NUMBER, SYNTHETIC, FloorAt, Number, Range, Study, TableRow, compared_rows
+from madrl.report.rows import (
+    NO_NUMBER,
+    SYNTHETIC,
+    FloorAt,
+    Number,
+    Range,
+    Study,
+    TableRow,
+    compared_rows,
+    more_than_chance,
+)
 from madrl.report.study import dataset_label
 from madrl.report.table import MISSING_CELL, NOTHING, Section, Shown, Table, formatted
 from madrl.report.tables import number_cell, panel_label, row_label, runs_cell
@@ -49,7 +59,7 @@ class Compared(NamedTuple):
     n: Range | None
     """The responses behind our JSD, counted as in PAPER_N; None for other metrics, and where nothing is ours."""
     floor: FloorAt | None
-    """The floor of an evaluation's JSD at that n."""
+    """The floor of an evaluation's JSD at that n; of a pooled one, at as many independent responses as n is worth."""
 
     @property
     def comparable(self) -> bool:
@@ -71,10 +81,14 @@ class Compared(NamedTuple):
             return NOTHING
         if self.ours.value <= self.floor.p95:
             return "within the floor"
-        difference = self.ours.value - self.published.value
-        if abs(difference) <= self.floor.noise:
-            return "off target, as far as the paper's"
-        return f"off target, {'further' if difference > 0 else 'closer'} than the paper's"
+        # The paper gives no spread of its own: taken for as large as ours.
+        theirs = self.ours._replace(value=self.published.value)
+        further, closer = (more_than_chance(*pair, self.floor) for pair in ((self.ours, theirs), (theirs, self.ours)))
+        if further is None:
+            return "off target"
+        if not (further or closer):
+            return "off target, not told from the paper's"
+        return f"off target, {'further' if further else 'closer'} than the paper's"
 
 
 def published() -> list[Published]:
@@ -104,7 +118,7 @@ def _compared(number: Published, row: TableRow | None) -> Compared:
     ours, n, floor = {
         "jsd": (row.prompt_jsd, row.prompt_n, row.prompt_floor)
         if row.kind == SYNTHETIC
-        else (row.jsd, row.samples, row.floor),
+        else (row.jsd, row.samples, row.floor_effective),
         "pass@1": (row.pass_at_1, None, None),
         "off_support": (row.off_support, None, None),
         "train_jsd": (row.train_jsd, row.train_n, None),
@@ -141,7 +155,8 @@ def comparison_table(study: Study) -> Table:
         "table:rl-main, 3 elsewhere and for RLVR). A JSD is compared at the paper's number of responses only, n: 800 "
         "pooled; in table:closedset, whose JSD is a mean over prompts, 32 to a prompt. Within the floor: ours is not "
         "above what a policy on the target shows at that n; closer or further: it is above, and the two differ by "
-        f"more than chance at that n. (Parentheses): runs are missing. {correctness_note(study)}"
+        "more than chance between runs (between problems, of a single run), of which the paper's numbers are taken to "
+        f"have as much as ours. (Parentheses): runs are missing. {correctness_note(study)}"
     ).rstrip()
     if "tiny" in study.profiles:
         caption = (

@@ -4,11 +4,15 @@ Which is which is the paper's: its main table takes the median over the additive
 all seeds, the gated form left out), its reward grid and its synthetic table the mean over the seeds of a cell, and its
 accuracies per category the pooled counts of the runs behind a row.
 
+Two rows are told apart by what their runs say (``more_than_chance``), never by the floor alone: that is the scatter of
+a policy on the target, and one that is off it scatters more.
+
 A row knows how many runs it should have. With fewer it still says what those few show, but it is not complete: no
 table compares an incomplete row with another, and every one marks it.
 """
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -22,6 +26,7 @@ from madrl.evaluation.accuracy import AccuracyChange
 from madrl.evaluation.dumps import DONE, Evaluation, RunKey
 from madrl.evaluation.metrics import jsd_floor, jsd_per_prompt_floor
 from madrl.evaluation.samples import MIN_COMPLETIONS
+from madrl.hints import counted_sessions
 from madrl.report.study import TRAIN_POINTS, ScoredRun, is_synthetic
 from madrl.settings import Settings
 from madrl.targets import TARGETS
@@ -29,10 +34,13 @@ from madrl.tasks import TASKS
 
 Array = NDArray[np.float64]
 
-SINGLE = "single run, and its 95 % interval, problems resampled"
+SINGLE = "single run, and its 95 % interval, problems or their clusters resampled"
 """The statistic of a row with one run, whose spread is that of other problems in place of other runs."""
 
 MAIN, GRID, SYNTHETIC = "main", "grid", "synthetic"
+
+GATED = "gated"
+"""The weight of the gated form, which the paper pools with no other."""
 
 
 class Statistic(NamedTuple):
@@ -42,10 +50,18 @@ class Statistic(NamedTuple):
     centre: Callable[[Array], Any]
     ends: tuple[float, float]
     """The quantiles that the spread lies between."""
+    error: float
+    """Its standard error over that of a mean, for values that are normal."""
 
 
-MEDIAN = Statistic("median, and interquartile range of the runs", np.median, (0.25, 0.75))
-MEAN = Statistic("mean, and minimum to maximum of the seeds", np.mean, (0.0, 1.0))
+MEDIAN = Statistic("median, and interquartile range of the runs", np.median, (0.25, 0.75), math.sqrt(math.pi / 2))
+MEAN = Statistic("mean, and minimum to maximum of the seeds", np.mean, (0.0, 1.0), 1.0)
+
+ERRORS_IN_95 = 3.92
+"""How many standard errors wide a 95 % interval is."""
+
+CHANCE = 0.05
+"""How often rows that are alike may be told apart, all of one column together."""
 
 
 class Number(NamedTuple):
@@ -54,6 +70,9 @@ class Number(NamedTuple):
     value: float | None
     low: float | None = None
     high: float | None = None
+    error: float | None = None
+    """Its standard error: of several runs, with ``runs`` - 1 degrees of freedom; of a single one, over its problems."""
+    runs: int = 1
 
 
 NO_NUMBER = Number(None)
@@ -81,7 +100,7 @@ class FloorAt(NamedTuple):
     mean: float
     p95: float
     noise: float
-    """The largest difference between two policies that chance explains."""
+    """The largest difference between two policies on the target that chance explains. Off it there is more."""
     n: str
     """How many responses, in words."""
 
@@ -123,6 +142,8 @@ class TableRow:
     """Responses of one run behind it, off-support ones included."""
     floor: FloorAt | None
     """The floor of ``jsd`` at the median on-support count of the runs."""
+    floor_effective: FloorAt | None
+    """The same at the median number of independent responses that theirs are worth (``effective_samples``)."""
     prompt_jsd: Number
     """Mean over prompts of the JSD of each prompt's own shares: the JSD of the paper's synthetic table."""
     prompt_n: Range | None
@@ -142,6 +163,8 @@ class TableRow:
     """Whether some response is correct in part, so that ``pass_at_1`` is not ``full_marks``."""
     accuracy_at_target: Number
     """Accuracy at the target mix (``accuracy.accuracy_at_target``)."""
+    accuracy_at_target_few: dict[str, int]
+    """The wanted categories with too few graded responses for an interval, and the least that a run has."""
     accuracy_at_target_lacks: tuple[str, ...]
     """The wanted categories without a graded response in one of the runs: then it does not exist."""
     shares: dict[str, Number]
@@ -163,8 +186,10 @@ class TableRow:
 
     @property
     def off_target(self) -> bool | None:
-        """Whether the JSD is above that of a policy on the target; None where either is missing."""
-        return None if self.jsd.value is None or self.floor is None else self.jsd.value > self.floor.p95
+        """Whether the JSD is above that of a policy on the target over problems like these; None where either is
+        missing."""
+        floor = self.floor_effective
+        return None if self.jsd.value is None or floor is None else self.jsd.value > floor.p95
 
 
 class Study(NamedTuple):
@@ -216,6 +241,12 @@ class Study(NamedTuple):
         keys = [run.key for run in self.of(dataset)]
         return sorted({key.reward for key in keys if key.target == target and ", " in key.reward})
 
+    def weights_of(self, dataset: str, target: str, reward: str) -> list[str]:
+        """The weights that a reward has runs of, gated first, then from the most correctness to the least."""
+        keys = {run.key for run in self.of(dataset)}
+        found = {key.weight for key in keys if (key.target, key.reward) == (target, reward)}
+        return sorted(sorted(found, reverse=True), key=lambda weight: weight != GATED)
+
     def keys(self, dataset: str, target: str, reward: str, weights: Sequence[str]) -> list[RunKey]:
         """The runs behind one row: ``weights`` times the seeds that any run of the dataset has."""
         seeds = sorted({run.key.seed for run in self.of(dataset)})
@@ -235,20 +266,23 @@ def main_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
     if additive := study.weights(dataset):
         rows += [_row(study, dataset, target, reward, additive, MAIN, MEDIAN) for reward in DIVERGENCES]
     for reward in study.variants(dataset, target):
-        mine = [run.key for run in study.of(dataset) if (run.key.reward, run.key.target) == (reward, target)]
-        rows.append(_row(study, dataset, target, reward, sorted({key.weight for key in mine}), MAIN, MEDIAN))
+        if weights := [weight for weight in study.weights_of(dataset, target, reward) if weight != GATED]:
+            rows.append(_row(study, dataset, target, reward, weights, MAIN, MEDIAN))
     return rows
 
 
 def grid_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
-    """One row for each divergence and weight, gated first as the paper has it: means over seeds."""
-    weights = grid_weights(study, dataset)
-    return [_row(study, dataset, target, reward, [weight], GRID, MEAN) for reward in DIVERGENCES for weight in weights]
+    """One row for each divergence and weight, gated first as the paper has it, and one for each weight that a reward
+    with something beside the paper's has: means over seeds."""
+    cells = list(product(DIVERGENCES, grid_weights(study, dataset)))
+    for reward in study.variants(dataset, target):
+        cells += product([reward], study.weights_of(dataset, target, reward))
+    return [_row(study, dataset, target, reward, [weight], GRID, MEAN) for reward, weight in cells]
 
 
 def grid_weights(study: Study, dataset: str) -> list[str]:
     """gated, then the additive weights from the most correctness to the least."""
-    return study.weights(dataset, "gated") + study.weights(dataset)
+    return study.weights(dataset, GATED) + study.weights(dataset)
 
 
 def synthetic_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
@@ -334,10 +368,14 @@ def _over(
     if not known or len(known) < len(values):
         return NO_NUMBER
     if len(known) == 1:
-        return Number(known[0], *(intervals[0] or ()))
-    # Quantiles between infinities are NaN.
-    spread = np.quantile(known, statistic.ends).tolist() if np.isfinite(known).all() else ()
-    return Number(float(statistic.centre(np.array(known))), *spread)
+        low, high = intervals[0] or (None, None)
+        return Number(known[0], low, high, None if low is None or high is None else (high - low) / ERRORS_IN_95)
+    centre, runs = float(statistic.centre(np.array(known))), len(known)
+    if not np.isfinite(known).all():  # quantiles between infinities are NaN
+        return Number(centre, runs=runs)
+    error = statistic.error * float(np.std(known, ddof=1)) / math.sqrt(runs)
+    low, high = np.quantile(known, statistic.ends).tolist()
+    return Number(centre, low, high, error, runs)
 
 
 def _changes(found: Sequence[Mapping[str, Any] | None]) -> dict[str, Number]:
@@ -355,6 +393,11 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
     of_prompts = [final["jsd_per_prompt"] for final in finals]
     by_category = {name: [final["by_category"][name] for final in finals] for name in names}
     on_support = [final["on_support"] for final in finals if final["on_support"]]
+    # Of a single problem it is not known; its responses are then taken for independent.
+    effective = [final["effective_on_support"] or final["on_support"] for final in finals if final["on_support"]]
+
+    def floor_at(counts: Sequence[float]) -> FloorAt | None:
+        return pooled_floor(mean_target_in(finals[0]), max(1, int(np.median(counts)))) if counts else None
 
     def over(found: Sequence[Mapping[str, Any]], name: str, interval: str = "") -> Number:
         return _over([one[name] for one in found], statistic, [one.get(interval) for one in found])
@@ -362,7 +405,8 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
     return {
         "jsd": over(finals, "jsd", "jsd_interval"),
         "samples": range_of(final["samples"] for final in finals),
-        "floor": pooled_floor(mean_target_in(finals[0]), int(np.median(on_support))) if on_support else None,
+        "floor": floor_at(on_support),
+        "floor_effective": floor_at(effective),
         "prompt_jsd": over(of_prompts, "mean", "interval"),
         "prompt_n": range_of(of["n"] for of in of_prompts),
         "prompt_floor": _mean_floor(of_prompts),
@@ -377,6 +421,11 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
         "full_marks": over(finals, "full_marks", "full_marks_interval"),
         "is_partial": any(final["partial"] for final in finals),
         "accuracy_at_target": over(finals, "accuracy_at_target", "accuracy_at_target_interval"),
+        "accuracy_at_target_few": {
+            name: min(final["accuracy_at_target_few"].get(name, MIN_COMPLETIONS) for final in finals)
+            for name in names
+            if any(name in final["accuracy_at_target_few"] for final in finals)
+        },
         "accuracy_at_target_lacks": tuple(
             name for name in names if any(name in final["accuracy_at_target_lacks"] for final in finals)
         ),
@@ -394,7 +443,7 @@ def mean_target_in(evaluation: Evaluation) -> Array:
 
 
 def pooled_floor(target: Array, on_support: int) -> FloorAt:
-    """The floor of the pooled JSD. Differences below its 95th percentile are chance."""
+    """The floor of the pooled JSD. Between policies on the target, differences below its 95th percentile are chance."""
     return _pooled_floor(tuple(target.tolist()), on_support)
 
 
@@ -409,7 +458,7 @@ def prompt_floor(target: Array, counts: Sequence[int], n: int) -> FloorAt:
     on-support.
 
     Its mean is large and common to all rewards, so that it is in no difference between them (paper, appendix
-    "Synthetic Choice"): what chance explains is a difference below the scatter around it, p95 - mean.
+    "Synthetic Choice"): what chance explains between policies on the target is below the scatter around it, p95 - mean.
     """
     floor = jsd_per_prompt_floor(target, counts)
     return _of_prompts(floor.mean, floor.p95, n, Range(min(counts), max(counts)))
@@ -430,12 +479,48 @@ def _mean_floor(of_prompts: Sequence[Mapping[str, Any]]) -> FloorAt | None:
 
 
 def _train_floor(run: ScoredRun) -> FloorAt | None:
-    """The floor of ``train_jsd``, at the whole group size: what was off-support at each step is not logged by
-    prompt. None where prompts have targets of their own, which are not known here for those of each step."""
+    """The floor of ``train_jsd``, at the responses of a group that count where it is hinted: what was off-support at
+    each step is not logged by prompt. None where prompts have targets of their own, which are not known here for
+    those of each step."""
     if run.final and run.final["targets"] > 1:
         return None
-    prompts = TRAIN_POINTS * run.prompts_per_step
-    return prompt_floor(run.settings.target, (run.group_size,) * prompts, run.group_size)
+    prompts, n = TRAIN_POINTS * run.prompts_per_step, counted_sessions(run.settings.hints, run.group_size)
+    return prompt_floor(run.settings.target, (n,) * prompts, n)
+
+
+def more_than_chance(one: Number, other: Number, floor: FloorAt | None, rows: int = 2) -> bool | None:
+    """Whether ``one`` is above ``other`` by more than chance, as far as their runs tell; None where they tell nothing.
+
+    By more than policies on the target differ (``floor.noise``), and by the test of Games and Howell (1976): Tukey's
+    for the largest of all differences between ``rows`` rows, with Welch's degrees of freedom. Of two single runs this
+    is about other problems alone, and knows nothing of other training seeds.
+    """
+    if one.value is None or other.value is None or one.error is None or other.error is None:
+        return None
+    difference = one.value - other.value
+    if difference <= (floor.noise if floor else 0.0):
+        return False
+    squares = one.error**2, other.error**2
+    if not sum(squares):  # all runs alike
+        return True
+    # What a single run is measured with has as many degrees of freedom as there are problems, which is many.
+    spare = sum(
+        square**2 / (number.runs - 1) for square, number in zip(squares, (one, other), strict=True) if number.runs > 1
+    )
+    freedom = min(sum(squares) ** 2 / spare, MANY) if spare else MANY
+    return _chance_of(difference / math.sqrt(sum(squares) / 2), rows, freedom) < CHANCE
+
+
+MANY = 1e5
+"""Degrees of freedom from which on the distribution is the normal's."""
+
+
+@functools.cache
+def _chance_of(range_: float, rows: int, freedom: float) -> float:
+    """The chance of a studentized range of ``rows`` equal means above ``range_``."""
+    from scipy.stats import studentized_range
+
+    return float(studentized_range.sf(range_, rows, freedom))
 
 
 class Comparison(NamedTuple):
@@ -443,8 +528,8 @@ class Comparison(NamedTuple):
 
     best: bool
     differs_from_best: bool | None
-    """Whether it is above the best one by more than chance; None for the best, for an incomplete row, and for a
-    baseline."""
+    """Whether it is above the best one by more than chance (``more_than_chance``); None for the best, for an incomplete
+    row, for a baseline, and where that cannot be told."""
 
 
 def comparisons(rows: Sequence[TableRow], per_prompt: bool = False) -> list[Comparison]:
@@ -452,23 +537,24 @@ def comparisons(rows: Sequence[TableRow], per_prompt: bool = False) -> list[Comp
     rewards and those with something beside them: the paper's bold. The JSDs ``per_prompt`` compete at equal numbers of
     responses to a prompt: where these differ, none does."""
 
-    def number(row: TableRow) -> float:
-        value = (row.prompt_jsd if per_prompt else row.jsd).value
-        return float("nan") if value is None else value
+    def number(row: TableRow) -> Number:
+        return row.prompt_jsd if per_prompt else row.jsd
 
     competing = [
         row
         for row in rows
-        if row.reward.partition(", ")[0] in DIVERGENCES and row.complete and not np.isnan(number(row))
+        if row.reward.partition(", ")[0] in DIVERGENCES and row.complete and number(row).value is not None
     ]
     if per_prompt and len({n for row in competing for n in row.prompt_n or ()}) > 1:
         competing = []
     if not competing:
         return [Comparison(False, None) for _ in rows]
-    best = min(competing, key=number)
-    floor = best.prompt_floor if per_prompt else best.floor
-    noise = floor.noise if floor else 0.0
-    return [
-        Comparison(row is best, None if row is best or row not in competing else number(row) - number(best) > noise)
-        for row in rows
-    ]
+    best = min(competing, key=lambda row: number(row).value or 0.0)
+    floor = best.prompt_floor if per_prompt else best.floor_effective
+
+    def differs(row: TableRow) -> bool | None:
+        if row is best or row not in competing:
+            return None
+        return more_than_chance(number(row), number(best), floor, len(competing))
+
+    return [Comparison(row is best, differs(row)) for row in rows]

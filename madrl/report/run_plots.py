@@ -11,6 +11,7 @@ import numpy as np
 from madrl.attributes import metrics_of_attribute
 from madrl.evaluation.dumps import Evaluation, Run
 from madrl.evaluation.samples import MIN_COMPLETIONS
+from madrl.hints import counted_sessions
 from madrl.records import HINTED, is_ungraded
 from madrl.report.evaluation_tables import first_and_last, label, on_target, prompt_n
 from madrl.report.panels import COLORS, INK, Level, Panel, Plot, Series
@@ -206,7 +207,7 @@ def _pooled_jsd(run: Run, history: History, evaluations: Sequence[Evaluation]) -
     if not _has_one_target(history):
         logged = [m for m in history.values() if FLOOR in m]
         target = np.array([np.mean([m[f"mad/target/{name}"] for m in logged]) for name in run.settings.categories])
-    floor = pooled_floor(target, run.prompts_per_step * run.group_size)
+    floor = pooled_floor(target, run.prompts_per_step * counted_sessions(run.settings.hints, run.group_size))
     found = [one | {"n": one["on_support"], "interval": one["jsd_interval"]} for one in evaluations]
     return _jsd("pooled", _logged(history, {"training batch": "mad/jsd"}), floor, found)
 
@@ -214,7 +215,8 @@ def _pooled_jsd(run: Run, history: History, evaluations: Sequence[Evaluation]) -
 def _prompt_jsd(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Panel:
     floor = None
     if _has_one_target(history):
-        floor = prompt_floor(run.settings.target, (run.group_size,) * run.prompts_per_step, run.group_size)
+        n = counted_sessions(run.settings.hints, run.group_size)
+        floor = prompt_floor(run.settings.target, (n,) * run.prompts_per_step, n)
     of_prompts = [(one, one["jsd_per_prompt"]) for one in evaluations]
     found = [one | of | {"jsd": of["mean"], "n": prompt_n(of)} for one, of in of_prompts]
     training = _logged(history, {"training batch": "mad/jsd_per_prompt"})

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
@@ -21,7 +22,10 @@ TRAIN_POINTS = 10
 """The train JSD of the synthetic table is the mean of this many last logged points (paper, table:closedset)."""
 
 COLLAPSED_SHARE = 0.02
-"""A wanted category below it has collapsed (paper, "Mode collapse across Categories")."""
+"""A wanted category below it has collapsed (paper, "Mode collapse across Categories")..."""
+
+COLLAPSED_PART = 0.1
+"""... where it is also below this part of its target: the paper's targets want a fifth or a third of each."""
 
 
 def dataset_label(dataset: str) -> str:
@@ -53,6 +57,8 @@ class Point:
     """Each of DIVERGENCES, a mean over prompts where ``is_mean_of_prompts``; inf where one is infinite."""
     prompt_counts: tuple[int, ...]
     """On-support responses to each prompt that has any."""
+    prompt_targets: NDArray[np.float64]
+    """p* of each of those prompts, shape (P, K)."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +76,25 @@ class ScoredRun(Run):
 
     @property
     def least_wanted_share(self) -> float | None:
-        """The smallest share of a category that the target wants: below COLLAPSED_SHARE the run has lost it."""
-        if self.final is None:
-            return None
-        shares = [of["share"] for of in self.final["by_category"].values() if of["target"]]
-        return None if None in shares else min(shares)
+        """The smallest share of a category that the target wants."""
+        shares = [share for _, share in self._wanted.values() if share is not None]
+        return min(shares) if shares and len(shares) == len(self._wanted) else None
+
+    @property
+    def lost_categories(self) -> list[str]:
+        """The wanted categories that have collapsed: below COLLAPSED_SHARE, and below COLLAPSED_PART of what the target
+        wants of them."""
+        return [
+            name
+            for name, (target, share) in self._wanted.items()
+            if share is not None and share < min(COLLAPSED_SHARE, COLLAPSED_PART * target)
+        ]
+
+    @property
+    def _wanted(self) -> dict[str, tuple[float, float | None]]:
+        """Each wanted category's target and share; nothing of a run without a final evaluation."""
+        found = self.final["by_category"] if self.final else {}
+        return {name: (of["target"], of["share"]) for name, of in found.items() if of["target"]}
 
 
 def run_roots(paths: Sequence[str]) -> list[Path]:
@@ -186,7 +206,8 @@ def _curve(run: Run) -> Iterator[Point]:
         if not some:
             continue
         on_support = tuple(int(of_prompt.sum()) for _, of_prompt in some)
-        mean = mean_target(np.array([target for target, _ in some]), np.array(on_support))
+        of_some = np.array([target for target, _ in some])
+        mean = mean_target(of_some, np.array(on_support))
         pool = mean, np.sum([of_prompt for _, of_prompt in some], axis=0)
         pooled, *of_prompts = (
             divergence_values(target, c / c.sum(), settings.reward.epsilon)
@@ -202,4 +223,5 @@ def _curve(run: Run) -> Iterator[Point]:
                 for name in DIVERGENCES
             },
             on_support,
+            of_some,
         )

@@ -12,6 +12,7 @@ import numpy as np
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.dumps import DONE
 from madrl.evaluation.samples import MIN_COMPLETIONS
+from madrl.evaluation.targets import mean_target
 from madrl.report.panels import COLORS, GREY, INK, Level, Panel, Plot, Series
 from madrl.report.rows import FloorAt, Study, TableRow, pooled_floor, prompt_floor, rows_of
 from madrl.report.study import ScoredRun, is_mean_of_prompts, is_synthetic
@@ -21,6 +22,9 @@ REWARD_COLORS = dict(zip((*DIVERGENCES, "rlvr"), (COLORS[i] for i in (5, 0, 2, 1
 
 METRICS = {"jsd": "JSD", "l2": "L2", "fkl": "forward KL", "rkl": "reverse KL"}
 """In the order in which they are shown: the one that everything else is told in comes first."""
+
+OTHERS = "Of RLVR and the four divergences: what else there is stands in the tables alone."
+"""What the plots do not show."""
 
 
 def study_plots(study: Study) -> list[Plot]:
@@ -34,7 +38,7 @@ def study_plots(study: Study) -> list[Plot]:
             "Category shares against the target",
             "Bars: median over the runs of a reward (SYNTHETIC: mean over seeds). Whiskers: interquartile range "
             "(minimum to maximum); of a single run or file its 95 % interval. Dashes: the target. Pale: runs are "
-            "missing.",
+            f"missing. {OTHERS}",
             [_shares(study, *panel) for panel in panels],
             len({target for _, target in panels}),
         )
@@ -44,8 +48,8 @@ def study_plots(study: Study) -> list[Plot]:
             Plot(
                 "accuracy",
                 "pass@1 within each category",
-                "Correct and graded responses summed over the runs of a reward. A dot on the axis: fewer than "
-                f"{MIN_COMPLETIONS} graded responses, which is not a measured zero.",
+                f"Correct and graded responses summed over the runs of a reward. {OTHERS} A dot on the axis: fewer "
+                f"than {MIN_COMPLETIONS} graded responses, which is not a measured zero.",
                 [_accuracy(study, *panel) for panel in graded],
                 len({target for _, target in graded}),
             )
@@ -59,8 +63,9 @@ def study_plots(study: Study) -> list[Plot]:
                 "Validation responses under each of the four metrics: of the pooled shares; for SYNTHETIC the mean "
                 "over prompts of each prompt's own, but for forward KL, which is infinite as soon as one prompt lacks "
                 "a wanted category. Lines: mean over the runs of a training objective; bands: their "
-                "minimum and maximum; dots: runs are missing; a gap: infinite, as a wanted category is missing. The "
-                "grey band is the JSD of a policy on the target at n responses. Click a name to hide its curve.",
+                "minimum and maximum; dots: runs are missing; a gap: infinite, as a wanted category is missing. "
+                f"{OTHERS} The grey band is the JSD of a policy on the target at n responses. Click a name to hide its "
+                "curve.",
                 curves,
                 len(METRICS),
             )
@@ -143,7 +148,7 @@ def divergence_panels(study: Study, dataset: str, target: str) -> list[Panel]:
             found[reward], expected[reward] = runs, len(keys)
     if not any(found.values()):
         return []
-    floor = _floor(study, dataset, target, [run for runs in found.values() for run in runs])
+    floor = _floor(dataset, [run for runs in found.values() for run in runs])
     return [
         Panel(
             [panel_label(dataset, target), name],
@@ -158,14 +163,13 @@ def divergence_panels(study: Study, dataset: str, target: str) -> list[Panel]:
     ]
 
 
-def _floor(study: Study, dataset: str, target: str, runs: Sequence[ScoredRun]) -> FloorAt:
-    """The floor of the JSD, at the numbers of responses of the dump that has the median one."""
+def _floor(dataset: str, runs: Sequence[ScoredRun]) -> FloorAt:
+    """The floor of the JSD, at the numbers of responses and the targets of the dump that has the median one."""
     points = sorted((point for run in runs for point in run.curve), key=lambda p: (p.n, sum(p.prompt_counts)))
     middle = points[len(points) // 2]
-    wanted = study.settings(dataset, target).target
     if is_mean_of_prompts(dataset, "jsd"):
-        return prompt_floor(wanted, middle.prompt_counts, middle.n)
-    return pooled_floor(wanted, middle.n)
+        return prompt_floor(middle.prompt_targets, middle.prompt_counts, middle.n)
+    return pooled_floor(mean_target(middle.prompt_targets, np.array(middle.prompt_counts)), middle.n)
 
 
 def _measured_on(dataset: str, metric: str) -> str:

@@ -5,8 +5,9 @@ from typing import Any
 
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.samples import MIN_COMPLETIONS
-from madrl.report.evaluation_tables import AT_TARGET, CHANGE, PARTIAL, at_target_cell
+from madrl.report.evaluation_tables import AT_TARGET, CHANGE, PARTIAL, few_graded, no_graded
 from madrl.report.rows import (
+    GATED,
     Comparison,
     FloorAt,
     Number,
@@ -48,7 +49,8 @@ def study_tables(study: Study) -> list[Table]:
     if real:
         tables += [main_table(study, real), mix_table(study, real)]
         # One additive weight alone: the main table says it all. The gated form is in no other table.
-        if any(grid_weights(study, dataset) != study.weights(dataset)[:1] for dataset in real):
+        gated = any(run.key.weight == GATED for dataset in real for run in study.of(dataset))
+        if gated or any(grid_weights(study, dataset) != study.weights(dataset)[:1] for dataset in real):
             tables.append(grid_table(study, real))
         tables.append(accuracy_table(study, real))
     if synthetic:
@@ -58,10 +60,11 @@ def study_tables(study: Study) -> list[Table]:
 
 
 READING = (
-    "Bold: the lowest JSD among the four divergences; ≈: as good, the difference being below the floor; ∘: within the "
-    "floor, and so on target as far as can be told. (Parentheses) n/m: only n of the m runs are there, and the number "
-    "is compared with none. Floor: the JSD of a policy exactly on the target at n on-support responses, mean and 95th "
-    "percentile."
+    "Bold: the lowest JSD among the four divergences; ≈: not told from it by its runs (Games and Howell's test, 5 % in "
+    "all of a column; of single runs, whose error is that of other problems alone, by their intervals); ∘: within the "
+    "floor at as many independent responses as these are worth, and so on target as far as can be told. (Parentheses) "
+    "n/m: only n of the m runs are there, and the number is compared with none. Floor: the JSD of a policy exactly on "
+    "the target at n on-support responses, mean and 95th percentile."
 )
 
 
@@ -123,11 +126,11 @@ def grid_table(study: Study, datasets: Sequence[str]) -> Table:
     columns = [(target, dataset) for target in targets for dataset in datasets]
     rows = {c: {(r.reward, r.weight): r for r in grid_rows(study, c[1], c[0])} for c in columns}
     compared = {c: _compared(rows[c]) for c in columns}
-    weights = list(dict.fromkeys(weight for dataset in datasets for weight in grid_weights(study, dataset)))
+    cells = list(dict.fromkeys(cell for column in columns for cell in rows[column]))
     sections = []
-    for reward in DIVERGENCES:
+    for reward in dict.fromkeys(reward for reward, _ in cells):
         lines = []
-        for weight in weights:
+        for weight in (weight for of, weight in cells if of == reward):
             line = [Shown(reward), Shown(weight)]
             for column in columns:
                 row = rows[column].get((reward, weight))
@@ -181,7 +184,7 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
         "Mean over seeds, and in small print their minimum and maximum. Train: the mean of the last ten logged points. "
         "JSD per prompt: of each prompt's own shares, averaged over prompts, as in the paper: it has a large floor, "
         "which is set by the number of responses to a prompt, the n beside it. The floor is common to all rewards at "
-        "equal n, so that differences count above the scatter around it; at different n nothing is compared. "
+        "equal n, and so in no difference between them; at different n nothing is compared. "
         "JSD pooled: of the shares over all prompts. Evaluated on: "
         f"{_evaluated_on(study, datasets)}. {READING}",
         [("", 1), ("train", 1), ("evaluation", 4)],
@@ -229,7 +232,9 @@ def mix_table(study: Study, datasets: Sequence[str]) -> Table:
 
 def _at_target(row: TableRow) -> Shown:
     if row.accuracy_at_target_lacks:
-        return at_target_cell(None, None, row.accuracy_at_target_lacks)
+        return Shown(NOTHING, no_graded(row.accuracy_at_target_lacks))
+    if row.runs == 1 and row.complete and row.accuracy_at_target_few:
+        return Shown(formatted(row.accuracy_at_target.value, ".3f"), few_graded(row.accuracy_at_target_few))
     return number_cell(row, row.accuracy_at_target, ".3f")
 
 
@@ -339,7 +344,7 @@ def _fit(
     shown = number_cell(row, number, ".4f", counted)
     if shown.mark:
         return shown
-    floor = floor or row.floor
+    floor = floor or row.floor_effective
     on_target = floor is not None and number.value is not None and number.value <= floor.p95
     best, differs = comparison or (False, None)
     mark = BEST if best else TIED if differs is False else PLAIN

@@ -24,7 +24,7 @@ from madrl.grading.plugins import PluginError
 from madrl.group_reward import GroupReward
 from madrl.hints import HINT_COLUMN, counted_sessions
 from madrl.prompt_targets import ROW_TARGET, PromptTarget
-from madrl.records import ATTRIBUTES, CLASSIFIED, HINTED, TARGET
+from madrl.records import ATTRIBUTES, CLASSIFIED, CLUSTER, HINTED, TARGET
 from madrl.rollout import Grade, GroupScore, Rollout
 from madrl.settings import ARGUMENTS, Settings
 
@@ -90,7 +90,9 @@ class MadRewardManager(RewardManagerBase):
         marks = [{}] * len(reward) if hints is None else [{HINTED: hint or None} for hint in hints]
         # All rows of a file have the same fields, so that all responses get the same keys, which veRL relies on.
         has_own = target is not None or ROW_TARGET in extra_infos[0]
-        own = {TARGET: target and target.text} if has_own else {}
+        own: dict[str, Any] = {TARGET: target and target.text} if has_own else {}
+        if CLUSTER in extra_infos[0]:
+            own[CLUSTER] = extra_infos[0][CLUSTER]
         if len(reward) == 1 and not validate:
             # GRPO gives a trajectory without siblings its raw reward as advantage; it has nothing to be compared with.
             reward = np.zeros(1)

@@ -29,7 +29,7 @@ def listed_options(row: dict[str, Any]) -> list[str]:
 
 
 def topics_of(rows: list[dict[str, Any]]) -> set[str]:
-    return {row["extra_info"]["topic"] for row in rows}
+    return {row["extra_info"]["cluster"] for row in rows}
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_splits_share_no_topic_and_cover_all(closed: Path) -> None:
 @pytest.mark.parametrize("split", ["train", "validation", "holdout"])
 def test_every_topic_of_a_split_comes_in_ten_templates(closed: Path, split: str) -> None:
     rows = read_rows(closed, split)
-    pairs = {(row["extra_info"]["topic"], row["extra_info"]["template"]) for row in rows}
+    pairs = {(row["extra_info"]["cluster"], row["extra_info"]["template"]) for row in rows}
     assert pairs == {(topic, template) for topic in topics_of(rows) for template in range(10)}
 
 
@@ -120,7 +120,7 @@ def test_every_topic_of_a_split_comes_in_ten_templates(closed: Path, split: str)
 def test_a_row_says_where_it_comes_from(request: pytest.FixtureRequest, form: str, split: str) -> None:
     folder = request.getfixturevalue("closed" if form == "closed" else "open_")
     for i, row in enumerate(read_rows(folder, split)):
-        options = TOPICS[row["extra_info"]["topic"]]
+        options = TOPICS[row["extra_info"]["cluster"]]
         assert row["data_source"] == f"synthetic_{form}_{split}"
         assert row["ability"] == "choice"
         assert choice_key(row["reward_model"]["ground_truth"]).options == options
@@ -138,7 +138,7 @@ def test_closed_prompts_list_the_topics_own_options(closed: Path) -> None:
 def test_the_ten_orders_of_a_topic_are_all_different(closed: Path) -> None:
     for split in ("train", "validation", "holdout"):
         rows = read_rows(closed, split)
-        assert len({(row["extra_info"]["topic"], *listed_options(row)) for row in rows}) == len(rows)
+        assert len({(row["extra_info"]["cluster"], *listed_options(row)) for row in rows}) == len(rows)
 
 
 def test_no_rank_is_favoured_by_its_place_in_the_list(closed: Path) -> None:
@@ -157,7 +157,7 @@ def test_open_rows_are_the_closed_rows_without_the_clause(closed: Path, open_: P
         for with_options, without in zip(read_rows(closed, split), read_rows(open_, split), strict=True):
             clause = f" The options are: {', '.join(listed_options(with_options))}."
             assert text_of(with_options).replace(clause, "") == text_of(without)
-            same = ("index", "split", "topic", "template", "options")
+            same = ("index", "split", "cluster", "template", "options")
             assert [with_options["extra_info"][k] for k in same] == [without["extra_info"][k] for k in same]
 
 

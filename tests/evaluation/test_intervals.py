@@ -156,6 +156,12 @@ def test_collapsed_problems_are_worth_one_response_each() -> None:
     assert effective_samples(collapsed(4)) == pytest.approx(80 / (4 * 20 / 19))
 
 
+def test_problems_of_one_cluster_are_worth_one_response_where_they_are_alike() -> None:
+    # 20 clusters of 3 problems, 4 responses each: as 20 problems of 12
+    table = np.repeat(collapsed(4), 3, axis=0)
+    assert effective_samples(table, None, np.repeat(np.arange(20), 3)) == pytest.approx(240 / (12 * 20 / 19))
+
+
 def test_independent_responses_are_worth_what_they_are() -> None:
     table = np.random.default_rng(0).multinomial(4, uniform(5), size=5000).astype(np.float64)
     assert effective_samples(table) == pytest.approx(20_000, rel=0.03)

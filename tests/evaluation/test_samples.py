@@ -173,6 +173,49 @@ def test_a_mix_that_is_off_by_a_few_collapsed_problems_is_off_target_but_not_ove
     assert row["jsd_interval"][0] == 0.0
 
 
+def of_topics(topics: int, prompts: int, *, named: bool) -> list[dict[str, Any]]:
+    """Of each topic, all prompts in one category; every other topic in the same."""
+    return [
+        sample | ({"cluster": f"topic {t}"} if named else {})
+        for t in range(topics)
+        for p in range(prompts)
+        for sample in responses(f"{t}/{p}", "aaaa" if t % 2 else "bbbb")
+    ]
+
+
+def test_prompts_of_one_topic_are_resampled_together() -> None:
+    # 8 topics of 10 prompts tell as much as 8 prompts: the intervals are those of 8, at the same shares.
+    named, taken_for_80 = scored(of_topics(8, 10, named=True)), scored(of_topics(8, 10, named=False))
+    of_8 = scored(of_topics(8, 1, named=False))
+    assert (named["problems"], named["clusters"], taken_for_80["clusters"]) == (80, 8, 80)
+    share = named["by_category"]["a"]["share_interval"]
+    assert share == pytest.approx(of_8["by_category"]["a"]["share_interval"])
+    # 0.5 +- 1.96 x 0.5 / sqrt(8) = 0.35, and / sqrt(80) = 0.11
+    assert share == pytest.approx([0.15, 0.85], abs=0.03)
+    assert taken_for_80["by_category"]["a"]["share_interval"] == pytest.approx([0.39, 0.61], abs=0.02)
+    assert named["effective_on_support"] == pytest.approx(of_8["effective_on_support"])
+    assert named["jsd"] == taken_for_80["jsd"]
+
+
+def test_one_topic_says_nothing_of_how_topics_differ() -> None:
+    row = scored(of_topics(1, 10, named=True))
+    assert (row["clusters"], row["jsd_interval"], row["effective_on_support"]) == (1, None, None)
+
+
+def test_a_prompt_without_a_cluster_stands_for_itself_beside_those_with_one() -> None:
+    assert scored(of_topics(2, 3, named=True) + responses("p", "ab") + responses("q", "ab"))["clusters"] == 4
+
+
+def test_accuracy_at_the_target_mix_has_no_interval_where_a_wanted_category_has_few_responses() -> None:
+    row = scored([s for i in range(20) for s in responses(f"p{i}", "aaab" if i < 7 else "aaaa")])
+    assert row["accuracy_at_target"] is not None
+    assert row["accuracy_at_target_interval"] is None
+    assert row["accuracy_at_target_few"] == {"b": 7}
+    enough = scored([s for i in range(20) for s in responses(f"p{i}", "aabb")])
+    assert enough["accuracy_at_target_few"] == {}
+    assert enough["accuracy_at_target_interval"] is not None
+
+
 def test_divergences_that_are_infinite_are_null_and_named() -> None:
     row = scored(responses("p", "aac") + responses("q", "aaa"), epsilon=0.03)
     assert row["fkl"] is None

@@ -22,7 +22,7 @@ from madrl.tasks import LANGUAGE_NAMES, LANGUAGES, TASKS, load_task
 
 OCEANS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
 CHOICE = MINIATURES["synthetic_closed"]
-ROWS = [{"extra_info": {"topic": "oceans", "form": form, "options": list(OCEANS)}} for form in ("closed", "open")]
+ROWS = [{"extra_info": {"cluster": "oceans", "form": form, "options": list(OCEANS)}} for form in ("closed", "open")]
 
 
 def test_every_example_names_exactly_one_option_with_the_declared_skew() -> None:

@@ -49,7 +49,7 @@ def scored(manager: MadRewardManager, row: int, validate: bool = False) -> dict[
         "uid": f"random{row}",
         "data_source": "synthetic_closed_train",
         "reward_model": {"style": "rule", "ground_truth": choice_ground_truth(OPTIONS)},
-        "extra_info": {"index": row, "split": "train"},
+        "extra_info": {"index": row, "split": "train", "cluster": "oceans"},
         "raw_prompt": [{"role": "user", "content": "Name an ocean."}],
     }
     arrivals = []
@@ -79,6 +79,7 @@ def generated(folder: Path, manager: MadRewardManager) -> Path:
             ground_truth=choice_ground_truth(OPTIONS),
             index=row,
             split="train",
+            extra={"cluster": "oceans"},
         )
         for row in range(len(RESPONSES))
     ]
@@ -190,7 +191,7 @@ def test_a_validation_dump_of_verl_s_is_read_by_our_names_and_measured_as_the_sa
     assert {"uid", "input", "output", "gts", "score"} & first.keys() == set()
     ours = read_graded(generated(tmp_path, manager), reward.categories)
     theirs = read_graded(dump, reward.categories)
-    assert score_samples(theirs, reward.categories, reward.target, 0.001) == score_samples(
-        ours, reward.categories, reward.target, 0.001
-    )
+    found = score_samples(theirs, reward.categories, reward.target, 0.001)
+    assert found == score_samples(ours, reward.categories, reward.target, 0.001)
+    assert (found["problems"], found["clusters"]) == (2, 1)
     assert [row["reward"] for row in rescored(manager, dump)] == [line["reward"] for line in theirs]
