@@ -36,14 +36,24 @@ from madrl.errors import MadrlError
 from madrl.evaluation.metrics import jsd_floor
 from madrl.evaluation.samples import score_samples
 from madrl.files import read_jsonl, replacing, write_json, write_text
-from madrl.recipe import WARM_START, Recipe, recipe_of
+from madrl.recipe import FORM_KEYS, WARM_START, Recipe, recipe_of, sets
 from madrl.records import Record, classified, read_graded
 from madrl.report.build import BaselineFile, report_study
 from madrl.report.drawing import draw
+from madrl.report.evaluation_tables import at_target_cell, resampled
 from madrl.report.panels import COLORS, Level, Panel, Series
-from madrl.report.table import NOTHING, Section, Shown, Table, formatted, interval_text, markdown, measured
+from madrl.report.table import NOTHING, Section, Shown, Table, formatted, markdown, measured
 from madrl.reward import RewardConfig
-from madrl.run import Stage, resolved_config, run_stages, shared_stages, stages_of
+from madrl.run import (
+    Stage,
+    check_machine,
+    check_own_data,
+    check_warm_start,
+    resolved_config,
+    run_stages,
+    shared_stages,
+    stages_of,
+)
 from madrl.run_folder import RunFolder
 from madrl.sampling.verbalized import ASKED
 from madrl.settings import Settings
@@ -137,6 +147,7 @@ def plan_of(words: Sequence[str], variables: Mapping[str, str]) -> Plan:
     ours = recipe_of([named[0], target, "rkl", *overrides], variables)
     if ours.record.is_synthetic and ours.profile == "tiny":
         raise MadrlError(f"{ours.task} has no holdout in the tiny profile: use PROFILE=small, or gpu")
+    check_machine(ours, dry_run=bool(variables.get("DRY_RUN")))
     name = ours.name or f"{ours.record.name}_alternatives_{target}_{ours.profile}_seed{ours.seed}"
     folder = ours.out / name
     warm_start = ours.warm_start if ours.record.has_warm_start else None
@@ -145,6 +156,9 @@ def plan_of(words: Sequence[str], variables: Mapping[str, str]) -> Plan:
     start = f"{warm_start.run}/model" if warm_start is not None and starts_warm else base
     ours = replace(ours, model=start, name=f"{name}_ours")
     config: Any = yaml.safe_load(resolved_config(ours))
+    if warm_start is not None:
+        check_warm_start(warm_start)
+    check_own_data(ours, config, holdout=True)
     settings = Settings.from_config(config["madrl"])
     finetuning = None
     if warm_start is not None and np.ptp(settings.target):
@@ -170,19 +184,20 @@ def _sampled(
 
     def row(name: str, model: str, temperature: str, *more: str, trained: tuple[Path, ...] = ()) -> Row:
         responses = folder / f"{name}.jsonl"
-        stage = sampling_stage(config, model, responses, temperature, *more)._replace(name=name, done=responses)
+        stage = sampling_stage(config, model, responses, temperature, *more)._replace(name=name)
         return Row(name, responses, (stage,), trained, changes_prompt=bool(more))
 
-    yield row("as it is", base, "1.0")
+    own = str(config["actor_rollout_ref"]["rollout"]["temperature"])  # which the trained rows are sampled at
+    yield row("as it is", base, own)
     yield row("temperature", base, TEMPERATURE)
     if warm_start is not None:
         weights = {name: p for name, p in zip(settings.categories, settings.target.tolist(), strict=True) if p}
         drawn = ["--ask-category", "--naming", str(config["madrl"]["naming"]), "--target", json.dumps(weights)]
-        yield row("named", base, "1.0", *drawn)
-    yield row("verbalized", base, "1.0", "--verbalized")
+        yield row("named", base, own, *drawn)
+    yield row("verbalized", base, own, "--verbalized")
     if warm_start is not None and finetuning is not None:
         # It costs what the warm start cost, whose samples it has.
-        yield row("finetuned", f"{finetuning.run}/model", "1.0", trained=(warm_start.run,))
+        yield row("finetuned", f"{finetuning.run}/model", own, trained=(warm_start.run,))
 
 
 def _trained(
@@ -194,11 +209,15 @@ def _trained(
     for label, form in forms.items():
         if _is(form, settings.reward):
             continue
-        recipe = replace(ours, name=f"{name}_{label.replace(', ', '_').replace(' ', '')}", **form)
+        # What makes the row is not for the overrides of all to change.
+        own_keys = [key for of, key in FORM_KEYS.items() if of in form]
+        others = tuple(word for word in ours.overrides if not any(sets(word, key) for key in own_keys))
+        own_name = f"{name}_{label.replace(', ', '_').replace(' ', '')}"
+        recipe = replace(ours, name=own_name, overrides=others, **form)
         run = RunFolder(recipe.run)
         responses = run.holdout / f"{config['trainer']['total_training_steps']}.jsonl"
         stages = [
-            stage._replace(name=f"{label}, {stage.name}", done=responses)
+            stage._replace(name=f"{label}, {stage.name}")
             for stage in stages_of(recipe)
             if stage.name in ("train", "holdout")
         ]
@@ -305,8 +324,8 @@ def _table(settings: Settings, found: Sequence[Measured]) -> Table:
     collapsed = formatted(scores["per_prompt"]["collapsed"], ".2f")
     floor = jsd_floor(settings.target, scores["samples"])
     caption = (
-        f"{scores['samples']} responses to {scores['problems']} prompts that nothing was trained on, 95 % intervals, "
-        f"prompts resampled. JSD: of the pooled shares, in nats; a policy on the target shows "
+        f"{scores['samples']} responses to {scores['problems']} prompts that nothing was trained on. "
+        f"{resampled([scores])} JSD: of the pooled shares, in nats; a policy on the target shows "
         f"{floor.mean:.4f} ({floor.p95:.4f} at its 95th percentile). Single prompts: the mean squared "
         f"distance of a prompt's shares to the target, without the part that is chance; {collapsed} if each prompt had "
         "one category. Followed: the responses that do what the changed prompt asks for; below "
@@ -322,9 +341,7 @@ def _line(one: Measured) -> list[Shown]:
         measured(scores["per_prompt"]["distance"], ".3f", scores["per_prompt"]["interval"]),
         measured(scores["off_support"], ".1%", scores["off_support_interval"]),
         measured(scores["pass@1"], ".3f", scores["pass@1_interval"]),
-        Shown(
-            formatted(scores["accuracy_at_target"], ".3f"), interval_text(scores["accuracy_at_target_interval"], ".3f")
-        ),
+        at_target_cell(scores),
     ]
     return [
         Shown(one.row.name),

@@ -13,6 +13,7 @@ import os
 import sys
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
@@ -295,9 +296,11 @@ def _generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     from madrl.grading.grader import GraderSpec
     from madrl.grading.plugins import arguments_of
     from madrl.grading.verifiers import VERIFIERS
+    from madrl.process import all_gpus
     from madrl.prompts import NAMINGS
-    from madrl.sampling.engine import Sampling
+    from madrl.sampling.engine import Sampling, visible_devices
     from madrl.sampling.generate import generate_file
+    from madrl.sampling.verbalized import verbalized_file
 
     add = parser.add_argument
     add("--model", required=True, help="a folder, or a name on the Hugging Face hub")
@@ -322,9 +325,14 @@ def _generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     add(
         "--tensor-parallel-size", type=int, default=1, metavar="N", help="GPUs that a model is split over (%(default)s)"
     )
+    add("--trust-remote-code", action="store_true", help="run the code that the model's folder brings")
+    in_turn = "on all GPUs here, when no training takes them; an error where there is none"
+    add("--on-gpus", action="store_true", help=f"{in_turn} (where there are GPUs, at once)")
     args = parser.parse_intermixed_args(words)
     chat_template = _json_object(args.chat_template, "chat template", '{"enable_thinking": false}')
-    sampling = Sampling(args.model, args.temperature, args.max_response_tokens, args.seed, chat_template)
+    sampling = Sampling(
+        args.model, args.temperature, args.max_response_tokens, args.seed, chat_template, args.trust_remote_code
+    )
     grader = GraderSpec(
         args.classifier,
         args.verifier,
@@ -338,15 +346,17 @@ def _generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     if args.target and not args.ask_category:
         raise MadrlError("--target draws the category that is asked for: give --ask-category as well")
     gpus = args.tensor_parallel_size
-    if args.verbalized:
-        if args.ask_category:
-            raise MadrlError("--verbalized names no category: leave --ask-category out")
-        from madrl.sampling.verbalized import verbalized_file
-
-        _print_generated(verbalized_file(args.data, args.output, sampling, grader, args.samples, gpus))
-        return
     target = _target(args.target, grader.categories) if args.target else None
-    _print_generated(generate_file(args.data, args.output, sampling, grader, args.samples, naming, gpus, target))
+    if args.verbalized and args.ask_category:
+        raise MadrlError("--verbalized names no category: leave --ask-category out")
+    if args.on_gpus and not visible_devices():
+        raise MadrlError("--on-gpus: there is no GPU here: call it where there is one")
+    with all_gpus(f"{args.output} waits: others take the GPUs") if args.on_gpus else nullcontext():
+        if args.verbalized:
+            found = verbalized_file(args.data, args.output, sampling, grader, args.samples, gpus)
+        else:
+            found = generate_file(args.data, args.output, sampling, grader, args.samples, naming, gpus, target)
+    _print_generated(found)
 
 
 def _classify(parser: ArgumentParser, words: Sequence[str]) -> None:

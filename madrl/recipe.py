@@ -44,6 +44,14 @@ NOT_OVERRIDES = {
 }
 """Config keys that a recipe sets itself, in places that have to agree; and what to do in place of an override."""
 
+FORM_KEYS = {
+    "form": "madrl.reward.form",
+    "alpha": "madrl.reward.alpha",
+    "lambda_g": "madrl.reward.lambda_g",
+    "entropy": "actor_rollout_ref.actor.entropy_coeff",
+}
+"""What a recipe may set of the reward, by the names of its fields -> the config key."""
+
 NOT_DECIDING = (
     "ray_kwargs",
     "madrl.launch_check",
@@ -76,6 +84,9 @@ CELL_KEYS = (
 
 GPUS_KEY = "trainer.n_gpus_per_node"
 """The config key of the GPUs that a run takes of each node, in veRL's trainer and in its SFT trainer."""
+
+TEMPLATE_KEY = "data.apply_chat_template_kwargs"
+"""The config key of the arguments of the model's chat template."""
 
 ENTROPY_TOKENS = 8192
 """Tokens of a micro-batch on GPUs with an entropy bonus, whose gradient holds three more tensors as large as the
@@ -124,10 +135,16 @@ class Recipe:
             raise MadrlError(f"the tiny profile has no base model of {self.task}: leave MODEL unset, or name a folder")
         if self.profile == "tiny" and self.model in ("", BASE) and self.record.file and not self.record.miniature:
             raise MadrlError(f"{self.task} has no miniature model to start from: set MODEL=, or miniature in that file")
+        own = {
+            key: f"leave it out, or {name.upper()}={value}"
+            for name, key in FORM_KEYS.items()
+            if (value := getattr(self, name))
+        }
         for override in self.overrides:
-            key = override.partition("=")[0].lstrip("+~")
-            if key in NOT_OVERRIDES:
-                raise MadrlError(f"{override} is no override of a recipe: {NOT_OVERRIDES[key]}")
+            for key, remedy in (NOT_OVERRIDES | own).items():
+                if sets(override, key):
+                    of = "" if override.partition("=")[0].lstrip("+~") == key else f" (it sets {key})"
+                    raise MadrlError(f"{override} is no override of a recipe{of}: {remedy}")
 
     @cached_property
     def record(self) -> Task:
@@ -189,15 +206,24 @@ class Recipe:
 
     @property
     def warm_start(self) -> "Recipe":
-        """The recipe of the warm start that this one's training starts from when no model is named, on as many GPUs."""
+        """The recipe of the warm start that this one's training starts from when no model is named: on as many GPUs,
+        with the same arguments of the chat template."""
         gpus = self._override(GPUS_KEY)
+        preset = self.record.config.get("data", {}).get("apply_chat_template_kwargs", {})
+        template = [f"++{TEMPLATE_KEY}.{name}={hydra_value(value)}" for name, value in preset.items()]
+        template += [
+            word for word in self.overrides if f"{word.lstrip('+').partition('=')[0]}.".startswith(f"{TEMPLATE_KEY}.")
+        ]
         return Recipe(
             self.task,
             profile=self.profile,
             seed=WARM_START_SEED,
             dataset=self.dataset,
             out=self.out,
-            overrides=(f"++sft.{GPUS_KEY}={gpus}",) if gpus else (),
+            overrides=(
+                *((f"++sft.{GPUS_KEY}={gpus}",) if gpus else ()),
+                *(f"++warm_start.chat_template{word.lstrip('+').removeprefix(TEMPLATE_KEY)}" for word in template),
+            ),
         )
 
     @property
@@ -247,13 +273,9 @@ class Recipe:
             return [*found, *self.overrides]
         found += [f"madrl.target={self.target}", f"madrl.reward.divergence={self.divergence}"]
         found += [f"trainer.experiment_name={hydra_value(self.run_name)}"]
-        for name in ("form", "alpha", "lambda_g"):
-            if value := getattr(self, name):
-                found.append(f"madrl.reward.{name}={value}")
-        if self.entropy:
-            found.append(f"actor_rollout_ref.actor.entropy_coeff={self.entropy}")
-            if self.profile == "gpu":
-                found.append(f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={ENTROPY_TOKENS}")
+        found += [f"{key}={value}" for name, key in FORM_KEYS.items() if (value := getattr(self, name))]
+        if self.entropy and self.profile == "gpu":
+            found.append(f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={ENTROPY_TOKENS}")
         if self.profile == "tiny" and self.record.is_synthetic:
             # This miniature knows nothing but the topics it was finetuned on, so it is evaluated on those.
             found.append(f"data.val_files={hydra_value(self.data / 'train_probe.parquet')}")
@@ -262,6 +284,12 @@ class Recipe:
         if self.wandb:
             found.append("trainer.logger=[console,tensorboard,file,wandb]")
         return [*found, *self.overrides]
+
+
+def sets(override: str, key: str) -> bool:
+    """Whether an override sets a config key: by its name, or with a whole mapping that holds it."""
+    own = override.partition("=")[0].lstrip("+~")
+    return f"{key}.".startswith(f"{own}.")
 
 
 def base_model(profile: str) -> str:

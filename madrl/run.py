@@ -35,7 +35,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -137,11 +137,13 @@ def run(recipe: Recipe, dry_run: bool = False) -> None:
     The config is composed and checked first, before anything is made. Raises MadrlError for a recipe that cannot be
     run, and SystemExit with a stage's exit code when that fails: its own last line says why.
     """
-    _check_machine(recipe, dry_run)
+    check_machine(recipe, dry_run)
     text = resolved_config(recipe)
     stages = stages_of(recipe)
-    _check_warm_start(recipe)
-    _check_own_data(recipe, stages, text)
+    if recipe.starts_from_warm_start:
+        check_warm_start(recipe.warm_start)
+    if not recipe.is_warm_start:
+        check_own_data(recipe, yaml.safe_load(text), holdout=any(stage.name == "holdout" for stage in stages))
     if dry_run:
         if recipe.starts_from_warm_start:
             resolved_config(recipe.warm_start)
@@ -181,7 +183,7 @@ def resolved_config(recipe: Recipe) -> str:
     return done.stdout
 
 
-def _check_machine(recipe: Recipe, dry_run: bool) -> None:
+def check_machine(recipe: Recipe, dry_run: bool) -> None:
     """Raises MadrlError where the recipe's stages could not run, before the first of them does."""
     if recipe.on_cpu and os.environ.get("STACK") == "gpu":
         raise MadrlError(
@@ -197,28 +199,25 @@ def _check_machine(recipe: Recipe, dry_run: bool) -> None:
         )
 
 
-def _check_own_data(recipe: Recipe, stages: Sequence[Stage], config: str) -> None:
+def check_own_data(recipe: Recipe, config: Mapping[str, Any], *, holdout: bool) -> None:
     """Raises MadrlError where a file of prompts that no stage makes is not there, or is no good."""
-    if recipe.record.data is None or recipe.is_warm_start:
+    if recipe.record.data is None:
         return
     from madrl.schema import check_parquet
 
-    data = yaml.safe_load(config)["data"]
-    named = [data["train_files"], data["val_files"]]
-    named += [str(recipe.record.data / "holdout.parquet")] if any(stage.name == "holdout" for stage in stages) else []
+    named = [config["data"]["train_files"], config["data"]["val_files"]]
+    named += [str(recipe.record.data / "holdout.parquet")] if holdout else []
     files = [path for one in named for path in ([one] if isinstance(one, str) else one)]
     for path in files:
         check_parquet(path, recipe.record.categories)
 
 
-def _check_warm_start(recipe: Recipe) -> None:
+def check_warm_start(recipe: Recipe) -> None:
     """Raises MadrlError when the warm start that is there was made from another model than the profile's."""
-    if not recipe.starts_from_warm_start:
-        return
-    folder = recipe.warm_start.run
+    folder = recipe.run
     if (folder / "model").exists() and (folder / "config.yaml").exists():
         config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-        made_from, wanted = config["paths"]["model"], recipe.warm_start.initial_model
+        made_from, wanted = config["paths"]["model"], recipe.initial_model
         if made_from != wanted:
             raise MadrlError(
                 f"{folder} is a warm start from {made_from}, not from {wanted}: remove it to have it made again, or "
@@ -236,16 +235,25 @@ def run_stages(stages: Sequence[Stage], folder: Path, ray_address: str = "") -> 
     with ExitStack() as services:
         environment: dict[str, str] = {}
         for stage in stages:
-            if stage.done is not None and stage.done.exists():
-                print(f"[{stage.name}] done already: {stage.done}", flush=True)
+            if _is_done(stage):
                 continue
             if stage.runs_programs and URLS_VARIABLE not in environment:
                 log = folder / ("judges/log" if ray_address else "sandbox.log")
                 with _timed("sandbox", f"the judge of programs; log: {log}", times):
                     environment |= services.enter_context(judges(folder, ray_address))
-            with _timed(stage.name, stage.description, times), _in_turn(stage):
-                if stage.done is None or not stage.done.exists():  # another recipe has not made it meanwhile
+            with _in_turn(stage):
+                if _is_done(stage):  # another recipe has made it meanwhile
+                    continue
+                with _timed(stage.name, stage.description, times):
                     _call(stage.command, os.environ | environment)
+
+
+def _is_done(stage: Stage) -> bool:
+    """Whether the stage has nothing to do, which is then said."""
+    if stage.done is None or not stage.done.exists():
+        return False
+    print(f"[{stage.name}] done already: {stage.done}", flush=True)
+    return True
 
 
 @contextmanager

@@ -57,11 +57,6 @@ def sweep(source: str, variables: Mapping[str, str]) -> None:
         config["paths"]["data"] = variables.get("DATA") or config["paths"]["data"]
         model = source
         folder = Path(variables.get("OUT") or f"outputs/temperatures/{recipe.record.name}")
-    if config["madrl"]["verifier"] == COMPUTE_SCORE:
-        raise MadrlError(
-            f"{source} was trained with madrl.verifier={COMPUTE_SCORE}, whose function only its own run has: a sweep "
-            "needs a verifier by name, or pkg.module:name"
-        )
     temperatures = (variables.get("TEMPERATURES") or TEMPERATURES).split()
     samples = variables.get("SAMPLES", "")
     stages = []
@@ -86,7 +81,18 @@ def sampling_stage(
     Args:
         more: further words of ``madrl generate``.
         samples: responses to each problem; empty: as many as a run's holdout takes.
+
+    Raises MadrlError for a config that ``madrl generate`` cannot be told.
     """
+    if config["madrl"]["verifier"] == COMPUTE_SCORE:
+        raise MadrlError(
+            f"madrl.verifier={COMPUTE_SCORE}, whose function only a training has: a sweep, and alternatives, need a "
+            "verifier by name, or pkg.module:name"
+        )
+    if split := [name for name in config["madrl"]["categories"] if "," in name]:
+        raise MadrlError(
+            f"category {split[0]!r} has a comma, and madrl generate takes the categories as A,B,C: name it without"
+        )
     own, rollout = config["madrl"], config["actor_rollout_ref"]["rollout"]
     generate = madrl_command("generate", "--model", model, "--data", f"{config['paths']['data']}/holdout.parquet")
     generate += ["-o", str(responses), "--classifier", own["classifier"], "--verifier", own["verifier"]]
@@ -97,5 +103,7 @@ def sampling_stage(
     generate += ["--max-response-tokens", str(config["data"]["max_response_length"]), "--seed", str(config["seed"])]
     generate += ["--chat-template", json.dumps(config["data"].get("apply_chat_template_kwargs") or {})]
     generate += ["--tensor-parallel-size", str(rollout["tensor_model_parallel_size"]), *more]
+    generate += ["--trust-remote-code"] * config["actor_rollout_ref"]["model"]["trust_remote_code"]
+    generate += ["--on-gpus"] * (config["trainer"]["device"] != "cpu")
     judges = own["verifier"] == "code"
     return Stage(f"temperature {temperature}", f"{model}, to {responses}", generate, runs_programs=judges)

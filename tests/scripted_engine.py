@@ -1,5 +1,6 @@
 """An engine whose responses are written by the test, in place of vLLM: for what surrounds it."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,15 @@ def write_rows(path: Path, count: int, prompt: Any = "Add.") -> Path:
     return path
 
 
+def safetensors(weights: bytes) -> bytes:
+    """A file of weights with one tensor of these bytes."""
+    header = json.dumps({"w": {"dtype": "U8", "shape": [len(weights)], "data_offsets": [0, len(weights)]}}).encode()
+    return len(header).to_bytes(8, "little") + header + weights
+
+
 def write_model(folder: Path, weights: bytes = b"weights") -> Path:
     """A folder that passes for a Hugging Face model until something loads it."""
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
-    (folder / "model.safetensors").write_bytes(weights)
+    (folder / "model.safetensors").write_bytes(safetensors(weights))
     return folder

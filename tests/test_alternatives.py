@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from omegaconf import OmegaConf
+from scripted_engine import write_rows
 
 from madrl import alternatives
 from madrl.alternatives import plan_of
@@ -91,6 +92,9 @@ def test_a_task_without_a_naming_is_neither_named_nor_finetuned(tmp_path: Path) 
     file = tmp_path / "mine.yaml"
     file.write_text(yaml.safe_dump(content | {"name": "mine"}))
     (tmp_path / "greeting.py").write_text((EXAMPLES / "own_task" / "greeting.py").read_text())
+    (tmp_path / "data").mkdir()
+    for split in ("train", "validation", "holdout"):
+        write_rows(tmp_path / "data" / f"{split}.parquet", 1)
     found = plan(tmp_path, str(file))
     assert not {"named", "finetuned"} & {row.name for row in found.rows}
     assert found.warm_start is None
@@ -114,9 +118,55 @@ def test_a_form_that_is_the_task_s_own_is_not_run_twice(tmp_path: Path) -> None:
     assert "ours, alpha 0.9" not in {row.name for row in found.rows}
 
 
+def test_an_override_of_all_changes_nothing_of_what_makes_a_row(tmp_path: Path) -> None:
+    words = ("gsm8k", "peak", "madrl.reward.alpha=0.8", "actor_rollout_ref.actor.entropy_coeff=0.05")
+    rows = {row.name: row.stages[0].command for row in plan(tmp_path, *words).rows}
+    own = {name: [word for word in rows[name] if "alpha" in word or "entropy" in word] for name in rows}
+    alpha, entropy = words[2:]
+    assert [word for word in own["ours"] if "paths" not in word and "name" not in word] == [alpha, entropy]
+    assert alpha not in own["ours, alpha 0.9"]
+    assert "madrl.reward.alpha=0.9" in own["ours, alpha 0.9"]
+    assert entropy not in own["entropy"]
+    assert "actor_rollout_ref.actor.entropy_coeff=0.01" in own["entropy"]
+
+
+def test_all_rows_are_sampled_at_the_temperature_of_the_trainings(tmp_path: Path) -> None:
+    rows = plan(tmp_path, "gsm8k", "peak", "actor_rollout_ref.rollout.temperature=0.7").rows
+    sampled = {row.name: row.stages[0].command for row in rows if not row.is_run}
+    found = {name: command[command.index("--temperature") + 1] for name, command in sampled.items()}
+    assert found == {"as it is": "0.7", "temperature": "1.4", "named": "0.7", "verbalized": "0.7", "finetuned": "0.7"}
+
+
+def test_no_row_is_taken_for_done_by_its_file_alone(tmp_path: Path) -> None:
+    # Each stage's own command looks whether what is there is of the same settings.
+    assert [stage.done for row in plan(tmp_path, "gsm8k", "peak").rows for stage in row.stages] == [None] * 17
+
+
+def test_a_warm_start_of_another_model_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    folder = tmp_path / "gsm8k_warm_start_tiny_seed42"
+    (folder / "model").mkdir(parents=True)
+    (folder / "config.yaml").write_text("paths: {model: hub/other}")
+    with pytest.raises(MadrlError, match="is a warm start from hub/other, not from"):
+        plan(tmp_path, "gsm8k", "peak")
+
+
+def test_an_own_task_without_a_holdout_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    content: Any = yaml.safe_load((EXAMPLES / "own_task" / "task.yaml").read_text())
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(content | {"data": str(tmp_path / "data")}))
+    (tmp_path / "greeting.py").write_text((EXAMPLES / "own_task" / "greeting.py").read_text())
+    with pytest.raises(MadrlError, match=r"train.parquet: cannot be read as parquet \(no such file\)"):
+        plan(tmp_path, str(file))
+
+
 @pytest.mark.parametrize(
     ("words", "variables", "message"),
     [
+        (
+            ["gsm8k", "madrl.verifier=compute_score"],
+            {},
+            "^madrl.verifier=compute_score, whose function only a training",
+        ),
         (["gsm8k", "peak", "rkl"], {}, "'gsm8k peak rkl' names no alternatives: write TASK, or TASK TARGET"),
         (["gsm8k"], {"MODEL": "base"}, "MODEL=base: the alternatives choose it themselves: leave it unset"),
         (["gsm8k"], {"ALPHA": "0.5"}, "ALPHA=0.5: the alternatives choose it themselves"),

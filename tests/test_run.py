@@ -17,6 +17,7 @@ from madrl.recipe import Recipe, recipe_of
 from madrl.run import Stage, plan_lines, run, run_stages, stages_of
 from madrl.tasks import TASKS
 from madrl.trainer.compose import compose
+from madrl.warm_start.config import compose as warm_start_compose
 
 HUB = "Qwen/Qwen3-4B-Instruct-2507"
 FAR = 300.0
@@ -46,6 +47,37 @@ def test_on_gpus_a_real_task_starts_from_its_warm_start_which_is_made_first(task
     assert f"paths.model='{HUB}'" in warm_start.command
     assert warm_start.done == Path(model_of(made))
     assert f"from {model_of(made)}" in plan_lines(made, stages_of(made))[3]
+
+
+@pytest.mark.parametrize(
+    ("override", "variables", "message"),
+    [
+        ("madrl.reward.form=gated", {"FORM": "rlvr"}, "^madrl.reward.form=gated is no .*: leave it out, or FORM=rlvr$"),
+        ("+madrl.reward.alpha=1", {"ALPHA": "0.9"}, r"^\+madrl.reward.alpha=1 .*: leave it out, or ALPHA=0.9$"),
+        ("actor_rollout_ref.actor.entropy_coeff=0", {"ENTROPY": "0.1"}, "leave it out, or ENTROPY=0.1$"),
+        ("madrl.reward={form:gated}", {}, r"recipe \(it sets madrl.reward.divergence\): name the divergence in"),
+        ("paths.run=/x", {}, "^paths.run=/x is no override of a recipe: set OUT= and NAME=$"),
+    ],
+)
+def test_what_a_recipe_sets_itself_is_no_override_of_it(
+    override: str, variables: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(MadrlError, match=message):
+        recipe(f"math peak rkl {override}", tmp_path, **variables)
+
+
+def test_a_form_that_the_recipe_leaves_to_the_task_may_be_an_override(tmp_path: Path) -> None:
+    config = compose(recipe("math peak rkl madrl.reward.form=gated", tmp_path).hydra_overrides())
+    assert config.madrl.reward.form == "gated"
+
+
+def test_the_warm_start_takes_the_chat_template_s_arguments_of_the_training(tmp_path: Path) -> None:
+    word = "data.apply_chat_template_kwargs.enable_thinking=false"
+    made = recipe(f"math peak rkl +{word}", tmp_path)
+    assert made.warm_start.hydra_overrides()[-1] == "++warm_start.chat_template.enable_thinking=false"
+    settings, _ = warm_start_compose(made.warm_start.hydra_overrides())
+    assert settings.chat_template == {"enable_thinking": False}
+    assert warm_start_compose(recipe("math peak rkl", tmp_path).warm_start.hydra_overrides())[0].chat_template == {}
 
 
 TINY = {"PROFILE": "tiny"}
@@ -218,10 +250,11 @@ def test_two_recipes_that_need_one_model_at_once_make_it_once(tmp_path: Path) ->
     wait_for((tmp_path / "model.makers").exists)
     second = making(made, "second")
     assert second.stdout is not None
-    said = [second.stdout.readline() for _ in range(2)]
-    assert said[1] == f"[model] waits for another recipe that makes {made}\n"
+    assert second.stdout.readline() == f"[model] waits for another recipe that makes {made}\n"
     hold.unlink()
     assert [first.wait(FAR), second.wait(FAR)] == [0, 0]
+    assert second.stdout.readline() == f"[model] done already: {made}\n"
+    assert not (tmp_path / "second" / "stages.jsonl").exists(), "it has taken no time of its own"
     assert len((tmp_path / "model.makers").read_text().splitlines()) == 1
 
 

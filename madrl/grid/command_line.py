@@ -11,7 +11,7 @@ from madrl.grid.cells import Cell, filters_of, select, sweep
 from madrl.grid.identity import identities
 from madrl.grid.ledger import CellState, Ledger, standings_of
 from madrl.grid.plan import Plan, load_plan, make_plan, models_of
-from madrl.recipe import CELL_KEYS
+from madrl.recipe import CELL_KEYS, sets
 from madrl.tasks import PROFILES, TASKS, load_task
 
 
@@ -24,7 +24,7 @@ def _plan(parser: ArgumentParser, words: Sequence[str]) -> None:
     add("--override", action="append", default=[], metavar="KEY=VALUE", help="a Hydra override, for all")
     args = _parse(parser, words, "; task= may name task files of your own, and seed= any seeds")
     for override in args.override:
-        if (key := override.partition("=")[0].lstrip("+~")) in CELL_KEYS:
+        if key := next((key for key in CELL_KEYS if sets(override, key)), ""):
             raise MadrlError(f"--override {override}: every cell has a {key} of its own, by which it is named")
     filters = filters_of(args.filters)
     own_tasks = {}

@@ -60,6 +60,8 @@ class Sampling:
     seed: int = 42
     chat_template: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the model's chat template, such as ``enable_thinking``."""
+    trust_remote_code: bool = False
+    """Whether to run the code that the model's folder brings."""
 
     def __post_init__(self) -> None:
         if not self.temperature > 0:
@@ -185,7 +187,9 @@ class Engines:
 def _tokenized(sampling: Sampling, prompts: Prompts) -> dict[tuple[int, str | None], list[int]]:
     from transformers import AutoTokenizer
 
-    template = AutoTokenizer.from_pretrained(sampling.model).apply_chat_template
+    template = AutoTokenizer.from_pretrained(
+        sampling.model, trust_remote_code=sampling.trust_remote_code
+    ).apply_chat_template
     options: dict[str, Any] = {"add_generation_prompt": True, "tokenize": True, "return_dict": False}
     return {key: template(messages, **options, **sampling.chat_template) for key, messages in prompts.items()}
 
@@ -193,7 +197,8 @@ def _tokenized(sampling: Sampling, prompts: Prompts) -> dict[tuple[int, str | No
 def _check_context(sampling: Sampling, longest_prompt: int) -> None:
     from transformers import AutoConfig
 
-    limit = getattr(AutoConfig.from_pretrained(sampling.model), "max_position_embeddings", None)
+    config = AutoConfig.from_pretrained(sampling.model, trust_remote_code=sampling.trust_remote_code)
+    limit = getattr(config, "max_position_embeddings", None)
     if limit is not None and longest_prompt + sampling.max_response_tokens > limit:
         raise MadrlError(
             f"the longest prompt has {longest_prompt} tokens, which leaves no room for {sampling.max_response_tokens} "
@@ -235,7 +240,8 @@ def _answer(connection: Connection) -> None:
     else:
         own = CPU_SETTINGS | {"max_num_batched_tokens": max(CPU_BATCHED_TOKENS, length)}
     # Without the prefix cache a response does not depend on what was asked before it, in an earlier call or in this.
-    llm = LLM(sampling.model, max_model_len=length, enable_prefix_caching=False, **own)
+    own |= {"trust_remote_code": sampling.trust_remote_code, "max_model_len": length}
+    llm = LLM(sampling.model, enable_prefix_caching=False, **own)
     while (batch := connection.recv()) is not None:
         parameters = [
             SamplingParams(

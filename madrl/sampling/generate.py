@@ -30,7 +30,7 @@ from madrl.grading.threads import LoopThread
 from madrl.progress import progress
 from madrl.prompt_targets import row_target
 from madrl.prompts import load_naming
-from madrl.records import CLASSIFIED, TARGET, Record, attributes_key, writable
+from madrl.records import CLASSIFIED, CLUSTER, TARGET, Record, attributes_key, writable
 from madrl.rollout import Rollout
 from madrl.sampling.engine import Batch, Engines, Generated, Sampler, Sampling, StartSampler
 from madrl.sampling.journal import Journal
@@ -227,7 +227,7 @@ class Responses:
                     "finish_reason": response.finish_reason,
                     "prompt_tokens": response.prompt_tokens,
                     "response_tokens": response.response_tokens,
-                    **target_key(row, self._categories),
+                    **prompt_keys(row, self._categories),
                     **attributes_key(grade),
                 }
                 for request, row, response, grade in zip(batch, rows, generated, grades, strict=True)
@@ -236,11 +236,12 @@ class Responses:
         advance(len(batch))
 
 
-def target_key(row: Row, categories: Sequence[str]) -> Record:
-    """The target that the row gives its prompt, as a response's line has it; nothing where it gives none, and without
-    declared ``categories``."""
+def prompt_keys(row: Row, categories: Sequence[str]) -> Record:
+    """The cluster and the target that the row gives its prompt, as a response's line has them: what it gives none of is
+    absent, and the target also without declared ``categories``."""
     target = row_target(row["extra_info"], categories) if categories else None
-    return {} if target is None else {TARGET: target.text}
+    cluster = row["extra_info"].get(CLUSTER)
+    return ({} if target is None else {TARGET: target.text}) | ({} if cluster is None else {CLUSTER: cluster})
 
 
 def grader_of(spec: GraderSpec) -> Grader:

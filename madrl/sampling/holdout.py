@@ -65,6 +65,7 @@ def _sample_here(run: RunFolder, initial: bool) -> Sampled:
             config.data.max_response_length,
             config.seed,
             OmegaConf.to_container(config.data.apply_chat_template_kwargs),  # type: ignore[arg-type]
+            config.actor_rollout_ref.model.trust_remote_code,
         )
         function: Any = None
         if settings.verifier == COMPUTE_SCORE:

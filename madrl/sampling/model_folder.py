@@ -5,6 +5,7 @@ vLLM nor transformers loads these, so they are merged here.
 """
 
 import hashlib
+import json
 import shutil
 import tempfile
 from pathlib import Path
@@ -15,14 +16,20 @@ from madrl.files import check_model
 from madrl.run_folder import RunFolder
 
 WEIGHTS = "*.safetensors"
-TAIL_BYTES = 1 << 20
+
+PROMPT_FILES = ("tokenizer*", "chat_template*", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges*")
+"""What of a folder decides the prompt's tokens."""
+
+PIECE = 1 << 14
+"""The bytes of each tensor that tell it from another: reading models whole takes minutes where they are large."""
 
 
 def fingerprint(model: str) -> str | None:
     """What tells a model folder from another one that was put in its place; None for a name on the hub.
 
-    It is the SHA-256 over the folder's config and, for each file of weights, its name, size and last megabyte. These
-    differ in any two models that were trained differently. Raises MadrlError for a folder that holds no model.
+    It is the SHA-256 over the folder's config, its tokenizer and chat template and, of each tensor of the weights, the
+    name, type, shape and first PIECE bytes: training moves every tensor that it trains. Raises MadrlError for a folder
+    that holds no model.
     """
     folder = Path(model)
     check_model(model)
@@ -32,11 +39,23 @@ def fingerprint(model: str) -> str | None:
     if not config.exists() or not weights:
         raise MadrlError(f"model {model} is no Hugging Face model: it has no config.json or no {WEIGHTS}")
     digest = hashlib.sha256(config.read_bytes())
+    for path in sorted(file for pattern in PROMPT_FILES for file in folder.glob(pattern)):
+        digest.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
     for path in weights:
-        size = path.stat().st_size
+        digest.update(path.name.encode())
         with path.open("rb") as file:
-            file.seek(max(0, size - TAIL_BYTES))
-            digest.update(f"{path.name} {size} ".encode() + file.read())
+            try:
+                length = int.from_bytes(file.read(8), "little")
+                header = file.read(length)
+                tensors = json.loads(header)
+            except (ValueError, OverflowError, MemoryError) as error:
+                raise MadrlError(f"{path} is no whole safetensors file: copy it again") from error
+            digest.update(header)
+            for name, tensor in sorted(tensors.items()):
+                if name != "__metadata__":
+                    start, end = tensor["data_offsets"]
+                    file.seek(8 + length + start)
+                    digest.update(file.read(min(PIECE, end - start)))
     return digest.hexdigest()
 
 

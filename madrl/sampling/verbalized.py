@@ -18,7 +18,7 @@ from madrl.grading.grader import Grader, GraderSpec
 from madrl.records import CLASSIFIED, Record, line_of, name_of, writable, write
 from madrl.rollout import Rollout
 from madrl.sampling.engine import Engines, Sampling, StartSampler
-from madrl.sampling.generate import BATCH, Sampled, generate_file, grader_of, target_key
+from madrl.sampling.generate import BATCH, Sampled, generate_file, grader_of, prompt_keys
 from madrl.sampling.requests import read_rows
 
 COUNT = 5
@@ -126,7 +126,7 @@ async def _graded(raw: Sequence[Record], data: Path, grader: Grader, seed: int) 
                 "unusual": grade.unusual or None,
                 "verifier_extra": grade.extra or None,
                 ASKED: len(found),
-                **target_key(rows[record["row"]], categories),
+                **prompt_keys(rows[record["row"]], categories),
             }
             for record, text, found, grade in zip(batch, texts, answers, grades, strict=True)
         ]

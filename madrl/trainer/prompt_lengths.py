@@ -110,8 +110,6 @@ def _tokenizer(model: DictConfig) -> Any:
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise MadrlError(f"cannot load the tokenizer of {path!r} ({reason}): set paths.model to a model") from error
-    if model.custom_chat_template is not None:
-        tokenizer.chat_template = model.custom_chat_template
     return tokenizer
 
 

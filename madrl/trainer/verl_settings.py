@@ -96,6 +96,11 @@ RULES: tuple[Rule, ...] = (
     # Data.
     Rule("data.prompt_key", ("prompt",), "rows are checked, and the holdout is sampled, by the column 'prompt'"),
     Rule("data.reward_fn_key", ("data_source",), f"{_NOT_READ}: the column is called data_source"),
+    Rule(
+        "actor_rollout_ref.model.custom_chat_template",
+        (None,),
+        "before and after training it is sampled with its folder's own template: write chat_template.jinja there",
+    ),
     Rule("data.tokenizer", (None,), f"{_NOT_READ}: set actor_rollout_ref.model.tokenizer_path"),
     Rule(
         "data.truncation",

@@ -41,6 +41,8 @@ class WarmStart:
     prompt_tokens: int
     response_tokens: int
     temperature: float
+    chat_template: dict[str, Any]
+    """Arguments of the model's chat template, for sampling and finetuning alike."""
     target: NDArray[np.float64]
     """The mix that is learnt, by category, shape (K,)."""
     per_category: int
@@ -147,6 +149,10 @@ def _checked(config: Mapping[str, Any]) -> WarmStart:
             raise MadrlError(f"{key}={value!r} is not a whole number above 0")
     if not _is_number(node["temperature"]) or not node["temperature"] > 0:
         raise MadrlError(f"warm_start.temperature={node['temperature']!r} is not a number above 0")
+    if not isinstance(node["chat_template"], Mapping):
+        raise MadrlError(
+            f"warm_start.chat_template={node['chat_template']!r} is no mapping: write {{enable_thinking: false}}"
+        )
     if not _is_number(node["min_yield"]) or not 0.0 <= node["min_yield"] < 1.0:
         raise MadrlError(f"warm_start.min_yield={node['min_yield']!r} is not a number in [0, 1)")
     if not _is_number(config["seed"], int) or config["seed"] < 0:

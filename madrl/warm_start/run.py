@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from madrl.errors import MadrlError
-from madrl.files import check_same, locked, replacing, write_json
+from madrl.files import check_same, leaves, locked, replacing, write_json
 from madrl.grading.grader import Grader
 from madrl.process import all_gpus
 from madrl.prompts import load_naming
@@ -62,7 +62,7 @@ def warm_start(overrides: Sequence[str], dry_run: bool = False, start: StartSamp
         sft = None if (run / "model").exists() else _check(settings)
         if sft is not None:
             _check_gpus(sft)
-        _claim(run / "config.yaml", config)
+        _claim(run, config)
         if sft is not None:
             with all_gpus(f"{run} waits: others take the GPUs") if sft.trainer.device != "cpu" else nullcontext():
                 used = _sample(settings, start)
@@ -105,14 +105,31 @@ def _check(settings: WarmStart) -> "DictConfig":
     return _finetuning(settings, settings.per_category * len(settings.wanted)).config()
 
 
-def _claim(path: Path, config: Mapping[str, Any]) -> None:
-    """Write the config, or check that the one there is the same."""
+AFTER_SAMPLING = ("sft", "warm_start.epochs", "warm_start.checkpoints", "warm_start.selection_samples")
+"""The nodes of the config that decide nothing about what is sampled."""
+
+MADE_AFTER_SAMPLING = ("sampling.json", "sft.parquet", "sft", "selection.json", "selection")
+
+
+def _claim(run: Path, config: Mapping[str, Any]) -> None:
+    """Write the config, or check that the one there is the same. While there is no model yet, what comes after the
+    sampling may have changed: what was made of it is then removed, and the samples are kept."""
     from omegaconf import OmegaConf
 
+    path, new = run / "config.yaml", json.loads(json.dumps(config))
     if path.exists():
         old: Any = OmegaConf.to_container(OmegaConf.load(path))
+        before, now = leaves(old), leaves(new)
+        later = {key for key in before | now if f"{key}.".startswith(tuple(f"{node}." for node in AFTER_SAMPLING))}
         remedy = "go on with it as it was begun, give this one another folder, or remove that one"
-        check_same(old, json.loads(json.dumps(config)), f"{path.parent} holds a warm start with", remedy)
+        open_ = () if (run / "model").exists() else later
+        check_same(old, new, f"{run} holds a warm start with", remedy, open_)
+        if changed := sorted(key for key in open_ if before.get(key) != now.get(key)):
+            print(f"{changed[0]} is another than before: the samples are kept, the finetuning starts afresh")
+            for made in (run / name for name in MADE_AFTER_SAMPLING):
+                if made.is_dir():
+                    shutil.rmtree(made)
+                made.unlink(missing_ok=True)
     with replacing(path) as unfinished:
         OmegaConf.save(OmegaConf.create(dict(config)), unfinished)
 
@@ -149,7 +166,11 @@ def _finetuning(settings: WarmStart, used: int) -> "Finetuning":
         steps=steps,
         save_every=between,
         seed=settings.seed,
-        overrides={**settings.sft, "data.max_length": settings.max_length},
+        overrides={
+            **settings.sft,
+            "data.max_length": settings.max_length,
+            **{f"+data.apply_chat_template_kwargs.{key}": value for key, value in settings.chat_template.items()},
+        },
     )
 
 
@@ -169,7 +190,12 @@ def _select(settings: WarmStart, models: Mapping[int, Path], start: StartSampler
     found: list[Coverage] = []
     for step, model in {0: settings.model, **models}.items():
         # At the temperature of training, whatever the categories were asked for at.
-        sampling = Sampling(str(model), max_response_tokens=settings.response_tokens, seed=settings.seed)
+        sampling = Sampling(
+            str(model),
+            max_response_tokens=settings.response_tokens,
+            seed=settings.seed,
+            chat_template=settings.chat_template,
+        )
         out = folder / f"step-{step}.jsonl"
         done = generate_file(
             settings.selection, out, sampling, settings.grader, settings.selection_samples, start=start

@@ -121,7 +121,9 @@ def sample(settings: WarmStart, start: StartSampler = Engines) -> dict[str, Harv
 
     Every response is in ``samples.jsonl``. Raises MadrlError as soon as a category's yield is below ``min_yield``.
     """
-    sampling = Sampling(settings.model, settings.temperature, settings.response_tokens, settings.seed)
+    sampling = Sampling(
+        settings.model, settings.temperature, settings.response_tokens, settings.seed, settings.chat_template
+    )
     names = settings.wanted
     decides = {key: getattr(settings, key) for key in ("per_category", "rows_per_round", "samples_per_row")}
     data, out = settings.data / "train.parquet", settings.run / "samples.jsonl"
@@ -151,7 +153,7 @@ def check_yield(harvests: Mapping[str, Harvest], settings: WarmStart) -> None:
             f"category {name!r}: of {worst.asked} responses asked for in it {worst.on_category} were, "
             f"{worst.correct} of these correct, {len(worst.kept)} usable: a yield of {worst.yield_:.1%}, below "
             f"warm_start.min_yield={settings.min_yield:.1%}. Use a stronger base model (paths.model), ask more often "
-            "(warm_start.samples_per_row), or leave the category out (madrl.categories)"
+            "(warm_start.samples_per_row), or leave the category out of the task's categories, in a task file"
         )
 
 

@@ -70,6 +70,8 @@ def test_a_filter_that_can_select_nothing_is_an_error(text: str, said: str) -> N
     [
         (("--override", "seed=5"), "every cell has a seed of its own"),
         (("--override", "++paths.run=/one"), "every cell has a paths.run of its own"),
+        (("--override", "madrl.reward={form: gated}"), "every cell has a madrl.reward.divergence of its own"),
+        (("--override", "++madrl={target: {en: 1}}"), "every cell has a madrl.target of its own"),
         (("--override", "paths.model=/one"), "paths.model=/one is no override of a recipe"),
         (("task=math,math", "seed=1"), "two tasks of one name would share"),
     ],

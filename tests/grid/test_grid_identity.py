@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import stub_grid
+from scripted_engine import safetensors
 
 from madrl.cli import main
 from madrl.errors import MadrlError
@@ -51,7 +52,7 @@ def names(plan: Plan) -> list[str]:
 def write_model(folder: Path, weights: bytes) -> str:
     folder.mkdir(exist_ok=True)
     (folder / "config.json").write_text("{}")
-    (folder / "model.safetensors").write_bytes(weights)
+    (folder / "model.safetensors").write_bytes(safetensors(weights))
     return str(folder)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import stub_grid
+from scripted_engine import safetensors
 
 from madrl.cli import main
 from madrl.errors import MadrlError
@@ -72,7 +73,7 @@ def test_a_cell_is_its_recipe_on_the_shared_data_in_a_folder_of_its_own_name(
     out, model = stack / "out", stack / "model"
     model.mkdir()
     (model / "config.json").write_text("{}")
-    (model / "model.safetensors").write_bytes(b"weights")
+    (model / "model.safetensors").write_bytes(safetensors(b"weights"))
     words = ["task=math", "form=gated", "target=peak", "divergence=jsd", "seed=123"]
     stub_grid.planned(Plan(out, "tiny", {"math": str(model)}), *words)
     assert main(["grid", "run", "-o", str(out)]) == 0

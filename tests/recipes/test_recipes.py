@@ -283,11 +283,12 @@ def test_a_temperature_sweep_of_a_model_finds_the_task_s_data(
         temperature_sweep.sweep("no/run", {"PROFILE": profile})
 
 
-def dry_run(recipe: str, *overrides: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+def dry_run(
+    recipe: str, *overrides: str, cwd: Path | None = None, **variables: str
+) -> "subprocess.CompletedProcess[str]":
     environment = os.environ | {"DRY_RUN": "1", "STACK": "cpu"} | variables
-    return subprocess.run(
-        ["bash", str(RECIPES / recipe), *overrides], env=environment, capture_output=True, text=True, check=False
-    )
+    command = ["bash", str(RECIPES / recipe), *overrides]
+    return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -309,6 +310,12 @@ def test_a_dry_run_of_the_gpu_profile_prints_the_paper_settings() -> None:
     assert (actor["optim"]["lr"], actor["kl_loss_coef"], actor["use_kl_loss"]) == (5e-6, 0.04, True)
     assert (config["trainer"]["total_training_steps"], config["trainer"]["test_freq"]) == (6000, 500)
     assert config["seed"] == config["data"]["seed"] == rollout["seed"] == actor["data_loader_seed"] == 123
+
+
+@pytest.mark.usefixtures("installed")
+def test_relative_paths_are_those_of_the_folder_that_a_recipe_is_called_in(tmp_path: Path) -> None:
+    done = dry_run("synthetic_closed_uniform_l2.sh", cwd=tmp_path, PROFILE="tiny", OUT="results")
+    assert yaml.safe_load(done.stdout)["paths"]["data"] == f"{tmp_path}/results/data/synthetic_closed_miniature"
 
 
 @pytest.mark.usefixtures("installed")

@@ -15,7 +15,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from scripted_engine import ScriptedEngines, write_model, write_rows
+from scripted_engine import ScriptedEngines, safetensors, write_model, write_rows
 
 from madrl import cli
 from madrl.errors import MadrlError
@@ -99,6 +99,16 @@ def test_a_line_has_the_target_that_its_row_gives_the_prompt(rows: Path, model: 
     assert "target" not in lines[3]
 
 
+def test_a_line_has_the_cluster_of_its_row(rows: Path, model: Path) -> None:
+    found = pq.read_table(rows).to_pylist()
+    for row, cluster in zip(found, ("sums", "sums", None, "products"), strict=True):
+        row["extra_info"] |= {"cluster": cluster}
+    pq.write_table(pa.Table.from_pylist(found), rows)
+    run(rows, model)
+    lines = read_graded(rows.parent / "out.jsonl", GRADE.categories)
+    assert [line.get("cluster") for line in lines[::3]] == ["sums", "sums", None, "products"]
+
+
 def test_each_response_has_a_seed_of_its_own_that_follows_from_the_call_s() -> None:
     requests = [Request(row, asked, k) for row in range(50) for asked in (None, "en", "hi") for k in range(8)]
     seeds = {request.seed(42) for request in requests}
@@ -167,7 +177,11 @@ Change = Callable[[Path, Path], object]
         (lambda rows, model: run(rows, model, samples=2), "samples=3, not 2"),
         (lambda rows, model: run(rows, model, ask=True), "naming=None, not 'language'"),
         (lambda rows, model: run(write_rows(rows, 5), model), "data_sha256="),
-        (lambda rows, model: (model / "model.safetensors").write_bytes(b"others!") and run(rows, model), "model="),
+        (
+            lambda rows, model: (model / "model.safetensors").write_bytes(safetensors(b"others!")) and run(rows, model),
+            "model=",
+        ),
+        (lambda rows, model: (model / "chat_template.jinja").write_text("{{ x }}") and run(rows, model), "model="),
     ],
 )
 def test_a_file_of_other_settings_is_refused_by_the_name_of_what_differs(

@@ -9,7 +9,7 @@ import torch
 from madrl.errors import MadrlError
 from madrl.miniature.model import build_model, build_tokenizer
 from madrl.run_folder import RunFolder
-from madrl.sampling.model_folder import trained_model
+from madrl.sampling.model_folder import fingerprint, trained_model
 from madrl.trainer.compose import compose
 
 STEP = 4
@@ -45,6 +45,36 @@ def adapted(run: RunFolder) -> Any:
     build_model(tokenizer, 32, 2, 1).save_pretrained(run.model(STEP), state_dict=state)
     tokenizer.save_pretrained(run.model(STEP))
     return adapted.eval()
+
+
+def saved(folder: Path, seed: int, *others: str) -> Path:
+    """The model of seed 0, with the tensors whose names have one of ``others`` in them from the model of ``seed``."""
+    tokenizer = build_tokenizer(["a b c d"], 300)
+    model, other = (build_model(tokenizer, 32, 2, of) for of in (0, seed))
+    with torch.no_grad():
+        for (name, weight), (_, theirs) in zip(model.named_parameters(), other.named_parameters(), strict=True):
+            if any(part in name for part in others):
+                weight.copy_(theirs)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_a_model_is_told_from_one_that_differs_in_a_kind_of_layer_or_in_its_chat_template(tmp_path: Path) -> None:
+    model = saved(tmp_path / "one", 0)
+    own = fingerprint(str(model))
+    assert fingerprint(str(saved(tmp_path / "same", 0))) == own
+    assert fingerprint(str(saved(tmp_path / "q", 1, "q_proj"))) != own
+    assert fingerprint(str(saved(tmp_path / "norm", 1, "embed_tokens"))) != own
+    (model / "chat_template.jinja").write_text("{{ messages[0].content }}!")
+    assert fingerprint(str(model)) != own
+
+
+def test_weights_that_are_not_whole_are_an_error(tmp_path: Path) -> None:
+    model = saved(tmp_path / "one", 0)
+    (model / "model.safetensors").write_bytes(b"half")
+    with pytest.raises(MadrlError, match=r"model.safetensors is no whole safetensors file: copy it again"):
+        fingerprint(str(model))
 
 
 def test_a_checkpoint_s_own_model_is_taken_as_it_is(run: RunFolder) -> None:

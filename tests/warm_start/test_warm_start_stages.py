@@ -165,6 +165,32 @@ def test_a_folder_of_another_warm_start_is_refused(stage: Stage, capsys: pytest.
     assert "holds a warm start with warm_start.epochs=4, not 5: go on with it as it was" in capsys.readouterr().err
 
 
+def test_what_comes_after_the_sampling_may_change_while_there_is_no_model(
+    stage: Stage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert stage.call("sft.data.train_batch_size=512") == 2
+    assert "or lower sft.data.train_batch_size" in capsys.readouterr().err
+    samples, asked = (stage.run / "samples.jsonl").read_bytes(), len(stage.engines.asked)
+
+    def stop(*arguments: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stages, "_select", stop)
+        assert stage.call() == 130
+    assert "sft.data.train_batch_size is another than before: the samples are kept" in capsys.readouterr().out
+    assert stage.call("warm_start.epochs=2") == 0
+    assert stage.finetunings[-1].steps == 4
+    assert (stage.run / "samples.jsonl").read_bytes() == samples
+    assert [request for request in stage.engines.asked[asked:] if request.asked is not None] == []
+
+
+def test_what_decides_the_samples_may_not_change(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    assert stage.call("sft.data.train_batch_size=512") == 2
+    assert stage.call("warm_start.temperature=0.5") == 2
+    assert "holds a warm start with warm_start.temperature=1.0, not 0.5" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
