@@ -19,6 +19,13 @@ from madrl.trainer.compose import compose
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
+PLUGINS = Path(__file__).parent / "trainer" / "plugins_under_test.py"
+COMPUTE_SCORE = (
+    "madrl.verifier=compute_score",
+    f"reward.custom_reward_function.path={PLUGINS}",
+    "reward.custom_reward_function.name=score_by_checksum",
+)
+
 
 @pytest.fixture(autouse=True)
 def composed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,11 +169,7 @@ def test_an_own_task_without_a_holdout_is_refused_before_anything_is_made(tmp_pa
 @pytest.mark.parametrize(
     ("words", "variables", "message"),
     [
-        (
-            ["gsm8k", "madrl.verifier=compute_score"],
-            {},
-            "^madrl.verifier=compute_score, whose function only a training",
-        ),
+        (["gsm8k", *COMPUTE_SCORE], {}, "^madrl.verifier=compute_score, whose function only a training has"),
         (["gsm8k", "peak", "rkl"], {}, "'gsm8k peak rkl' names no alternatives: write TASK, or TASK TARGET"),
         (["gsm8k"], {"MODEL": "base"}, "MODEL=base: the alternatives choose it themselves: leave it unset"),
         (["gsm8k"], {"ALPHA": "0.5"}, "ALPHA=0.5: the alternatives choose it themselves"),

@@ -32,8 +32,8 @@ def _columns(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """The names and values of the cells that ``value`` fills. A nested one is named by its path, as in ``floor_p95``,
     and the ends of an interval are ``_low`` and ``_high``."""
     match value:
-        case Number():  # its runs are the row's
-            yield from _columns({key: of for key, of in value._asdict().items() if key != "runs"}, name)
+        case Number():  # its units are the row's
+            yield from _columns({key: of for key, of in value._asdict().items() if key != "units"}, name)
         case FloorAt() | Pooled():
             yield from _columns(value._asdict(), name)
         case Mapping():

@@ -71,8 +71,9 @@ class Number(NamedTuple):
     low: float | None = None
     high: float | None = None
     error: float | None = None
-    """Its standard error: of several runs, with ``runs`` - 1 degrees of freedom; of a single one, over its problems."""
-    runs: int = 1
+    """Its standard error, of other runs, or of a single one over other problems."""
+    units: float = math.inf
+    """How many runs, or clusters of problems, that rests on."""
 
 
 NO_NUMBER = Number(None)
@@ -360,19 +361,23 @@ def _missing(keys: Sequence[RunKey], there: Mapping[RunKey, ScoredRun]) -> Itera
 
 
 def _over(
-    values: Sequence[float | None], statistic: Statistic, intervals: Sequence[Sequence[float] | None] = (None,)
+    values: Sequence[float | None],
+    statistic: Statistic,
+    intervals: Sequence[Sequence[float] | None] = (None,),
+    clusters: float = math.inf,
 ) -> Number:
-    """The statistic with its spread, or a single value with its own interval. None as soon as one run has none: a
-    statistic over the rest would hide it."""
+    """The statistic with its spread, or a single value with its own interval, which is of so many ``clusters`` of
+    problems. None as soon as one run has none: a statistic over the rest would hide it."""
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return NO_NUMBER
     if len(known) == 1:
         low, high = intervals[0] or (None, None)
-        return Number(known[0], low, high, None if low is None or high is None else (high - low) / ERRORS_IN_95)
+        error = None if low is None or high is None else (high - low) / ERRORS_IN_95
+        return Number(known[0], low, high, error, clusters)
     centre, runs = float(statistic.centre(np.array(known))), len(known)
     if not np.isfinite(known).all():  # quantiles between infinities are NaN
-        return Number(centre, runs=runs)
+        return Number(centre)
     error = statistic.error * float(np.std(known, ddof=1)) / math.sqrt(runs)
     low, high = np.quantile(known, statistic.ends).tolist()
     return Number(centre, low, high, error, runs)
@@ -400,7 +405,8 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
         return pooled_floor(mean_target_in(finals[0]), max(1, int(np.median(counts)))) if counts else None
 
     def over(found: Sequence[Mapping[str, Any]], name: str, interval: str = "") -> Number:
-        return _over([one[name] for one in found], statistic, [one.get(interval) for one in found])
+        intervals = [one.get(interval) for one in found]
+        return _over([one[name] for one in found], statistic, intervals, finals[0]["clusters"] if finals else math.inf)
 
     return {
         "jsd": over(finals, "jsd", "jsd_interval"),
@@ -492,8 +498,8 @@ def more_than_chance(one: Number, other: Number, floor: FloorAt | None, rows: in
     """Whether ``one`` is above ``other`` by more than chance, as far as their runs tell; None where they tell nothing.
 
     By more than policies on the target differ (``floor.noise``), and by the test of Games and Howell (1976): Tukey's
-    for the largest of all differences between ``rows`` rows, with Welch's degrees of freedom. Of two single runs this
-    is about other problems alone, and knows nothing of other training seeds.
+    for the largest of all differences between ``rows`` rows, with Welch's degrees of freedom, of the numbers' units. Of
+    two single runs this is about other problems alone, and knows nothing of other training seeds.
     """
     if one.value is None or other.value is None or one.error is None or other.error is None:
         return None
@@ -503,10 +509,7 @@ def more_than_chance(one: Number, other: Number, floor: FloorAt | None, rows: in
     squares = one.error**2, other.error**2
     if not sum(squares):  # all runs alike
         return True
-    # What a single run is measured with has as many degrees of freedom as there are problems, which is many.
-    spare = sum(
-        square**2 / (number.runs - 1) for square, number in zip(squares, (one, other), strict=True) if number.runs > 1
-    )
+    spare = sum(square**2 / (number.units - 1) for square, number in zip(squares, (one, other), strict=True))
     freedom = min(sum(squares) ** 2 / spare, MANY) if spare else MANY
     return _chance_of(difference / math.sqrt(sum(squares) / 2), rows, freedom) < CHANCE
 

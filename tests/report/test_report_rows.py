@@ -275,6 +275,14 @@ def test_rows_whose_runs_lie_apart_are_told_apart() -> None:
     assert more_than_chance(_over([0.03], MEAN), near, None) is None  # one run, without an interval
 
 
+def test_single_runs_are_told_apart_by_as_many_topics_as_their_intervals_are_of() -> None:
+    # 0.020 apart, standard errors 0.0051 and 0.0026: a studentized range of 5.0; of four rows 4.3 is chance at 10
+    # degrees of freedom, 6.8 at 3.
+    for topics, told in ((8, True), (3, False)):
+        near = _over([0.010], MEAN, [[0.005, 0.015]], topics)
+        assert more_than_chance(_over([0.030], MEAN, [[0.020, 0.040]], topics), near, None, 4) is told
+
+
 def test_a_row_is_off_target_by_the_floor_of_problems_like_its_own(tmp_path: Path) -> None:
     root = write_run(Made(problems=2), tmp_path)
     categories = ["en"] * 11 + ["zh"] * 9 + ["hi"] * 12 + ["es"] * 10 + ["fr"] * 6  # of each problem: all alike
