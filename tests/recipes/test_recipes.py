@@ -235,7 +235,10 @@ def swept(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def test_a_temperature_sweep_samples_a_run_as_its_holdout_is_sampled(
-    run_folder: Path, swept: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    run_folder: Path,
+    swept: list[list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     temperature_sweep.sweep(str(run_folder), {"TEMPERATURES": "0.6 1.0"})
     assert [call[0] for call in swept] == ["generate", "evaluate"] * 2
@@ -249,7 +252,9 @@ def test_a_temperature_sweep_samples_a_run_as_its_holdout_is_sampled(
     model = str(run_folder / "checkpoints" / "global_step_40" / "actor" / "huggingface")
     grader = GraderSpec("language", "math", ("en", "zh", "es", "hi", "fr"))
     for call, temperature in zip(swept[::2], (0.6, 1.0), strict=True):
-        assert cli.main(call) == 0
+        assert cli.main(call) == 2, "a run of GPUs is not sampled on a CPU"
+        assert "--on-gpus: there is no GPU here" in capsys.readouterr().err
+        assert cli.main([word for word in call if word != "--on-gpus"]) == 0
         out = run_folder / "temperatures" / f"temperature_{temperature}.jsonl"
         sampling = Sampling(model, temperature, 4096, 7, {"enable_thinking": False})
         assert asked.pop() == (Path("/data/math/holdout.parquet"), out, sampling, grader, 5, None, 2, None)
@@ -315,7 +320,7 @@ def test_a_dry_run_of_the_gpu_profile_prints_the_paper_settings() -> None:
 @pytest.mark.usefixtures("installed")
 def test_relative_paths_are_those_of_the_folder_that_a_recipe_is_called_in(tmp_path: Path) -> None:
     done = dry_run("synthetic_closed_uniform_l2.sh", cwd=tmp_path, PROFILE="tiny", OUT="results")
-    assert yaml.safe_load(done.stdout)["paths"]["data"] == f"{tmp_path}/results/data/synthetic_closed_miniature"
+    assert yaml.safe_load(done.stdout)["paths"]["data"] == f"{tmp_path}/results/data/synthetic_closed"
 
 
 @pytest.mark.usefixtures("installed")
