@@ -326,8 +326,8 @@ def _generate(parser: ArgumentParser, words: Sequence[str]) -> None:
         "--tensor-parallel-size", type=int, default=1, metavar="N", help="GPUs that a model is split over (%(default)s)"
     )
     add("--trust-remote-code", action="store_true", help="run the code that the model's folder brings")
-    in_turn = "on all GPUs here, when no training takes them; an error where there is none"
-    add("--on-gpus", action="store_true", help=f"{in_turn} (where there are GPUs, at once)")
+    in_turn = "wait until no training takes the GPUs here; an error where there is none"
+    add("--on-gpus", action="store_true", help=f"{in_turn} (default: at once, on a CPU where there is no GPU)")
     args = parser.parse_intermixed_args(words)
     chat_template = _json_object(args.chat_template, "chat template", '{"enable_thinking": false}')
     sampling = Sampling(

@@ -39,7 +39,7 @@ def fingerprint(model: str) -> str | None:
     if not config.exists() or not weights:
         raise MadrlError(f"model {model} is no Hugging Face model: it has no config.json or no {WEIGHTS}")
     digest = hashlib.sha256(config.read_bytes())
-    for path in sorted(file for pattern in PROMPT_FILES for file in folder.glob(pattern)):
+    for path in sorted(file for pattern in PROMPT_FILES for file in folder.glob(pattern) if file.is_file()):
         digest.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
     for path in weights:
         digest.update(path.name.encode())
