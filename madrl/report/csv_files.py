@@ -5,7 +5,8 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from madrl.report.rows import FloorAt, Number, Pooled, TableRow, comparisons
+from madrl.report.numbers import FloorAt, Number
+from madrl.report.rows import Pooled, TableRow, comparisons
 from madrl.report.study import ScoredRun
 
 

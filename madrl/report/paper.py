@@ -4,17 +4,8 @@ import csv
 from importlib.resources import files
 from typing import NamedTuple
 
-from madrl.report.rows import (
-    NO_NUMBER,
-    SYNTHETIC,
-    FloorAt,
-    Number,
-    Range,
-    Study,
-    TableRow,
-    compared_rows,
-    more_than_chance,
-)
+from madrl.report.numbers import NO_NUMBER, FloorAt, Number, more_than_chance
+from madrl.report.rows import SYNTHETIC, Range, Study, TableRow, compared_rows
 from madrl.report.study import dataset_label
 from madrl.report.table import MISSING_CELL, NOTHING, Section, Shown, Table, formatted
 from madrl.report.tables import number_cell, panel_label, row_label, runs_cell

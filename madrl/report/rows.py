@@ -4,16 +4,13 @@ Which is which is the paper's: its main table takes the median over the additive
 all seeds, the gated form left out), its reward grid and its synthetic table the mean over the seeds of a cell, and its
 accuracies per category the pooled counts of the runs behind a row.
 
-Two rows are told apart by what their runs say (``more_than_chance``), never by the floor alone: that is the scatter of
-a policy on the target, and one that is off it scatters more.
-
 A row knows how many runs it should have. With fewer it still says what those few show, but it is not complete: no
 table compares an incomplete row with another, and every one marks it.
 """
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
@@ -27,6 +24,7 @@ from madrl.evaluation.dumps import DONE, Evaluation, RunKey
 from madrl.evaluation.metrics import jsd_floor, jsd_per_prompt_floor
 from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.hints import counted_sessions
+from madrl.report.numbers import MEAN, MEDIAN, NO_NUMBER, FloorAt, Number, Statistic, more_than_chance, over
 from madrl.report.study import TRAIN_POINTS, ScoredRun, is_synthetic
 from madrl.settings import Settings
 from madrl.targets import TARGETS
@@ -43,42 +41,6 @@ GATED = "gated"
 """The weight of the gated form, which the paper pools with no other."""
 
 
-class Statistic(NamedTuple):
-    """How the numbers of several runs become one, and what is shown as their spread."""
-
-    name: str
-    centre: Callable[[Array], Any]
-    ends: tuple[float, float]
-    """The quantiles that the spread lies between."""
-    error: float
-    """Its standard error over that of a mean, for values that are normal."""
-
-
-MEDIAN = Statistic("median, and interquartile range of the runs", np.median, (0.25, 0.75), math.sqrt(math.pi / 2))
-MEAN = Statistic("mean, and minimum to maximum of the seeds", np.mean, (0.0, 1.0), 1.0)
-
-ERRORS_IN_95 = 3.92
-"""How many standard errors wide a 95 % interval is."""
-
-CHANCE = 0.05
-"""How often rows that are alike may be told apart, all of one column together."""
-
-
-class Number(NamedTuple):
-    """A number and its spread; None where it does not exist."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    error: float | None = None
-    """Its standard error, of other runs, or of a single one over other problems."""
-    units: float = math.inf
-    """How many runs, or clusters of problems, that rests on."""
-
-
-NO_NUMBER = Number(None)
-
-
 class Range(NamedTuple):
     """The smallest and the largest of several counts."""
 
@@ -93,17 +55,6 @@ def range_of(counts: Iterable[int]) -> Range | None:
     """The range of the counts; None without any."""
     found = list(counts)
     return Range(min(found), max(found)) if found else None
-
-
-class FloorAt(NamedTuple):
-    """What a policy on the target shows at ``n`` responses, in nats."""
-
-    mean: float
-    p95: float
-    noise: float
-    """The largest difference between two policies on the target that chance explains. Off it there is more."""
-    n: str
-    """How many responses, in words."""
 
 
 class Pooled(NamedTuple):
@@ -332,7 +283,7 @@ def _row(
     numbers = _numbers([run.final for run in runs if run.final], runs[0].settings if runs else None, statistic)
     if runs:
         numbers |= {
-            "train_jsd": _over([run.train_jsd for run in runs], statistic),
+            "train_jsd": over([run.train_jsd for run in runs], statistic),
             "train_n": range_of(run.group_size for run in runs),
             "train_floor": _train_floor(runs[0]),
             "pass_at_1_change": _changes([run.pass_at_1_change for run in runs]),
@@ -360,34 +311,11 @@ def _missing(keys: Sequence[RunKey], there: Mapping[RunKey, ScoredRun]) -> Itera
             yield f"{key}: {run.state}, {run.reason}"
 
 
-def _over(
-    values: Sequence[float | None],
-    statistic: Statistic,
-    intervals: Sequence[Sequence[float] | None] = (None,),
-    clusters: float = math.inf,
-) -> Number:
-    """The statistic with its spread, or a single value with its own interval, which is of so many ``clusters`` of
-    problems. None as soon as one run has none: a statistic over the rest would hide it."""
-    known = [value for value in values if value is not None]
-    if not known or len(known) < len(values):
-        return NO_NUMBER
-    if len(known) == 1:
-        low, high = intervals[0] or (None, None)
-        error = None if low is None or high is None else (high - low) / ERRORS_IN_95
-        return Number(known[0], low, high, error, clusters)
-    centre, runs = float(statistic.centre(np.array(known))), len(known)
-    if not np.isfinite(known).all():  # quantiles between infinities are NaN
-        return Number(centre)
-    error = statistic.error * float(np.std(known, ddof=1)) / math.sqrt(runs)
-    low, high = np.quantile(known, statistic.ends).tolist()
-    return Number(centre, low, high, error, runs)
-
-
 def _changes(found: Sequence[Mapping[str, Any] | None]) -> dict[str, Number]:
     """The means of the changes of pass@1 and of their parts."""
     none = dict.fromkeys(AccuracyChange._fields)
     return {
-        part: _over([(of or none)[part] for of in found], MEAN, [(of or {}).get(f"{part}_interval") for of in found])
+        part: over([(of or none)[part] for of in found], MEAN, [(of or {}).get(f"{part}_interval") for of in found])
         for part in AccuracyChange._fields
     }
 
@@ -404,29 +332,29 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
     def floor_at(counts: Sequence[float]) -> FloorAt | None:
         return pooled_floor(mean_target_in(finals[0]), max(1, int(np.median(counts)))) if counts else None
 
-    def over(found: Sequence[Mapping[str, Any]], name: str, interval: str = "") -> Number:
+    def of_all(found: Sequence[Mapping[str, Any]], name: str, interval: str = "") -> Number:
         intervals = [one.get(interval) for one in found]
-        return _over([one[name] for one in found], statistic, intervals, finals[0]["clusters"] if finals else math.inf)
+        return over([one[name] for one in found], statistic, intervals, finals[0]["clusters"] if finals else math.inf)
 
     return {
-        "jsd": over(finals, "jsd", "jsd_interval"),
+        "jsd": of_all(finals, "jsd", "jsd_interval"),
         "samples": range_of(final["samples"] for final in finals),
         "floor": floor_at(on_support),
         "floor_effective": floor_at(effective),
-        "prompt_jsd": over(of_prompts, "mean", "interval"),
+        "prompt_jsd": of_all(of_prompts, "mean", "interval"),
         "prompt_n": range_of(of["n"] for of in of_prompts),
         "prompt_floor": _mean_floor(of_prompts),
         "divergences": {
-            name: _over([float("inf") if name in final["infinite"] else final[name] for final in finals], statistic)
+            name: over([float("inf") if name in final["infinite"] else final[name] for final in finals], statistic)
             for name in DIVERGENCES
         },
-        "per_prompt": over([final["per_prompt"] for final in finals], "distance", "interval"),
-        "off_support": over(finals, "off_support"),
-        "ungraded": over(finals, "ungraded"),
-        "pass_at_1": over(finals, "pass@1", "pass@1_interval"),
-        "full_marks": over(finals, "full_marks", "full_marks_interval"),
+        "per_prompt": of_all([final["per_prompt"] for final in finals], "distance", "interval"),
+        "off_support": of_all(finals, "off_support"),
+        "ungraded": of_all(finals, "ungraded"),
+        "pass_at_1": of_all(finals, "pass@1", "pass@1_interval"),
+        "full_marks": of_all(finals, "full_marks", "full_marks_interval"),
         "is_partial": any(final["partial"] for final in finals),
-        "accuracy_at_target": over(finals, "accuracy_at_target", "accuracy_at_target_interval"),
+        "accuracy_at_target": of_all(finals, "accuracy_at_target", "accuracy_at_target_interval"),
         "accuracy_at_target_few": {
             name: min(final["accuracy_at_target_few"].get(name, MIN_COMPLETIONS) for final in finals)
             for name in names
@@ -435,7 +363,7 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
         "accuracy_at_target_lacks": tuple(
             name for name in names if any(name in final["accuracy_at_target_lacks"] for final in finals)
         ),
-        "shares": {name: over(found, "share", "share_interval") for name, found in by_category.items()},
+        "shares": {name: of_all(found, "share", "share_interval") for name, found in by_category.items()},
         "accuracy": {
             name: Pooled(sum(one["correct"] for one in found), sum(one["graded"] for one in found))
             for name, found in by_category.items()
@@ -492,38 +420,6 @@ def _train_floor(run: ScoredRun) -> FloorAt | None:
         return None
     prompts, n = TRAIN_POINTS * run.prompts_per_step, counted_sessions(run.settings.hints, run.group_size)
     return prompt_floor(run.settings.target, (n,) * prompts, n)
-
-
-def more_than_chance(one: Number, other: Number, floor: FloorAt | None, rows: int = 2) -> bool | None:
-    """Whether ``one`` is above ``other`` by more than chance, as far as their runs tell; None where they tell nothing.
-
-    By more than policies on the target differ (``floor.noise``), and by the test of Games and Howell (1976): Tukey's
-    for the largest of all differences between ``rows`` rows, with Welch's degrees of freedom, of the numbers' units. Of
-    two single runs this is about other problems alone, and knows nothing of other training seeds.
-    """
-    if one.value is None or other.value is None or one.error is None or other.error is None:
-        return None
-    difference = one.value - other.value
-    if difference <= (floor.noise if floor else 0.0):
-        return False
-    squares = one.error**2, other.error**2
-    if not sum(squares):  # all runs alike
-        return True
-    spare = sum(square**2 / (number.units - 1) for square, number in zip(squares, (one, other), strict=True))
-    freedom = min(sum(squares) ** 2 / spare, MANY) if spare else MANY
-    return _chance_of(difference / math.sqrt(sum(squares) / 2), rows, freedom) < CHANCE
-
-
-MANY = 1e5
-"""Degrees of freedom from which on the distribution is the normal's."""
-
-
-@functools.cache
-def _chance_of(range_: float, rows: int, freedom: float) -> float:
-    """The chance of a studentized range of ``rows`` equal means above ``range_``."""
-    from scipy.stats import studentized_range
-
-    return float(studentized_range.sf(range_, rows, freedom))
 
 
 class Comparison(NamedTuple):

@@ -14,8 +14,9 @@ from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.hints import counted_sessions
 from madrl.records import HINTED, is_ungraded
 from madrl.report.evaluation_tables import first_and_last, label, on_target, prompt_n
+from madrl.report.numbers import FloorAt
 from madrl.report.panels import COLORS, INK, Level, Panel, Plot, Series
-from madrl.report.rows import FloorAt, pooled_floor, prompt_floor
+from madrl.report.rows import pooled_floor, prompt_floor
 from madrl.report.study import is_synthetic
 
 BINS = 12

@@ -13,8 +13,9 @@ from madrl.divergence import DIVERGENCES
 from madrl.evaluation.dumps import DONE
 from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.evaluation.targets import mean_target
+from madrl.report.numbers import FloorAt
 from madrl.report.panels import COLORS, GREY, INK, Level, Panel, Plot, Series
-from madrl.report.rows import FloorAt, Study, TableRow, pooled_floor, prompt_floor, rows_of
+from madrl.report.rows import Study, TableRow, pooled_floor, prompt_floor, rows_of
 from madrl.report.study import ScoredRun, is_mean_of_prompts, is_synthetic
 from madrl.report.tables import panel_label, row_label
 

@@ -6,11 +6,10 @@ from typing import Any
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.report.evaluation_tables import AT_TARGET, CHANGE, PARTIAL, few_graded, no_graded
+from madrl.report.numbers import FloorAt, Number
 from madrl.report.rows import (
     GATED,
     Comparison,
-    FloorAt,
-    Number,
     Study,
     TableRow,
     compared_rows,

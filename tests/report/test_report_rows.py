@@ -14,20 +14,16 @@ from madrl.divergence import jensen_shannon_terms, jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import DONE, FAILED, UNFINISHED
 from madrl.report.frontier import frontier_plots
+from madrl.report.numbers import MEAN, MEDIAN, NO_NUMBER, more_than_chance, over
 from madrl.report.paper import comparison_table
 from madrl.report.rows import (
-    MEAN,
-    MEDIAN,
-    NO_NUMBER,
     SINGLE,
     Study,
     TableRow,
-    _over,
     baseline_row,
     comparisons,
     grid_rows,
     main_rows,
-    more_than_chance,
     pooled_floor,
     prompt_floor,
     synthetic_rows,
@@ -261,26 +257,26 @@ def test_rows_that_are_alike_and_off_target_are_told_apart_one_time_in_twenty_at
                 drawn = generator.multinomial(800, policy, size=runs + 200) / 800
                 jsds = jensen_shannon_terms(UNIFORM, drawn).sum(axis=1)
                 interval = np.quantile(jsds[runs:], (0.025, 0.975)).tolist()  # a single run's: of other problems
-                numbers.append(_over(jsds[:runs].tolist(), statistic, [interval]))
+                numbers.append(over(jsds[:runs].tolist(), statistic, [interval]))
             best = min(numbers, key=lambda number: number.value or 0.0)
             told[statistic.name, runs] += any(more_than_chance(one, best, floor, 4) for one in numbers)
     assert max(told.values()) <= 20
 
 
 def test_rows_whose_runs_lie_apart_are_told_apart() -> None:
-    near, far = _over([0.010, 0.011, 0.012], MEAN), _over([0.030, 0.033, 0.036], MEAN)
+    near, far = over([0.010, 0.011, 0.012], MEAN), over([0.030, 0.033, 0.036], MEAN)
     assert more_than_chance(far, near, None, 4) is True
     assert more_than_chance(near, far, None, 4) is False
     assert more_than_chance(far, near, pooled_floor(UNIFORM, 40), 4) is False  # less than chance on the target
-    assert more_than_chance(_over([0.03], MEAN), near, None) is None  # one run, without an interval
+    assert more_than_chance(over([0.03], MEAN), near, None) is None  # one run, without an interval
 
 
 def test_single_runs_are_told_apart_by_as_many_topics_as_their_intervals_are_of() -> None:
     # 0.020 apart, standard errors 0.0051 and 0.0026: a studentized range of 5.0; of four rows 4.3 is chance at 10
     # degrees of freedom, 6.8 at 3.
     for topics, told in ((8, True), (3, False)):
-        near = _over([0.010], MEAN, [[0.005, 0.015]], topics)
-        assert more_than_chance(_over([0.030], MEAN, [[0.020, 0.040]], topics), near, None, 4) is told
+        near = over([0.010], MEAN, [[0.005, 0.015]], topics)
+        assert more_than_chance(over([0.030], MEAN, [[0.020, 0.040]], topics), near, None, 4) is told
 
 
 def test_a_row_is_off_target_by_the_floor_of_problems_like_its_own(tmp_path: Path) -> None:
