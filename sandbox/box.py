@@ -110,7 +110,7 @@ class Slot:
     """The user, cgroups and tools with which one worker runs its sandboxes. They stay the same for a worker's life."""
 
     native: str
-    """The folder with enter, runner, runner.so, zygote.py and filter.bpf."""
+    """The folder with guard, enter, runner, runner.so, zygote.py and filter.bpf."""
     scratch: str
     """A folder of the slot's own that its user can enter."""
     backend: str = "bubblewrap"
@@ -213,7 +213,7 @@ class Box:
         start = ["/sandbox/runner"] if self.zygote is None else zygote
         fds = handed if self.group else (*handed, -1, -1)
         numbers = (*fds, limits.processes, limits.stack_mb, limits.file_mb, int(self.sealed))
-        return BACKENDS[self.slot.backend](jail, [*start, *map(str, numbers)])
+        return [f"{native}/guard", *BACKENDS[self.slot.backend](jail, [*start, *map(str, numbers)])]
 
     def load(self, folder: str | None, command: Sequence[str], limits: Limits) -> None:
         """Take the next program: nothing of the one before is left. ``folder`` has its files, which it sees at /box;
@@ -249,7 +249,7 @@ class Box:
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._process.terminate()  # the guard, which takes the others with it
             self._process.wait()
         if self.group and not self.group.is_empty():
             self.group.kill()

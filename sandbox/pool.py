@@ -67,7 +67,7 @@ class Worker:
 
     async def _start_again(self) -> None:
         if self._process is not None and self._process.returncode is None:
-            self._process.kill()  # the kernel ends its sandbox with it
+            self._process.kill()  # its sandbox ends with it (native/guard.c)
         await self.stop()
         await self.start()
 

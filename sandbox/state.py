@@ -65,20 +65,21 @@ def _locked(state: Path) -> Iterator[None]:
 
 
 def native_tools(state: Path) -> Path:
-    """The folder with enter, runner, runner.so, zygote.py and filter.bpf, compiled for this machine.
+    """The folder with guard, enter, runner, runner.so, zygote.py and filter.bpf, compiled for this machine.
 
     Raises SandboxError when there is no C compiler.
     """
     compiler = shutil.which("gcc") or shutil.which("cc")
-    sources = [SOURCE / "native" / "enter.c", SOURCE / "native" / "runner.c", SOURCE / "zygote.py"]
+    sources = [*(SOURCE / "native" / name for name in ("guard.c", "enter.c", "runner.c")), SOURCE / "zygote.py"]
     filter_program = build_filter()
     inputs = [*(source.read_text() for source in sources), filter_program.hex()]
 
     def build(folder: Path) -> None:
         if compiler is None:
             raise SandboxError("no C compiler for the sandbox's own runner: apt-get install gcc libc6-dev")
-        enter, runner, zygote = sources
+        guard, enter, runner, zygote = sources
         for command in (
+            ("-static", guard, "-o", folder / "guard"),
             ("-static", enter, "-o", folder / "enter"),
             ("-static", runner, "-o", folder / "runner"),
             ("-DZYGOTE", "-shared", "-fPIC", runner, "-o", folder / "runner.so"),
