@@ -26,6 +26,7 @@ def settings(**changed: Any) -> WarmStart:
         "prompt_tokens": 60,
         "response_tokens": 40,
         "temperature": 1.0,
+        "chat_template": {},
         "target": uniform(len(CATEGORIES)),
         "per_category": 10,
         "rows_per_round": 100,

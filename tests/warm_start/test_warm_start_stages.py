@@ -180,7 +180,7 @@ def test_what_comes_after_the_sampling_may_change_while_there_is_no_model(
         assert stage.call() == 130
     assert "sft.data.train_batch_size is another than before: the samples are kept" in capsys.readouterr().out
     assert stage.call("warm_start.epochs=2") == 0
-    assert stage.finetunings[-1].steps == 4
+    assert stage.finetunings[-1].steps == 8  # 100 responses, two epochs, batches of 32: 6.25, in four equal parts
     assert (stage.run / "samples.jsonl").read_bytes() == samples
     assert [request for request in stage.engines.asked[asked:] if request.asked is not None] == []
 
