@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change lands: lint, types, the whole suite with the real trainer.
-# Installs what it needs. Arguments go to pytest: bash tests/run.sh -m "not verl" runs the quick part.
+# Everything that must hold before a change lands: lint, types, the suite with the real trainer, but for what is marked
+# nightly. Installs what it needs. Arguments go to pytest: bash tests/run.sh -m "not verl" runs the quick part, and
+# bash tests/run.sh -m nightly what was left out.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 STACK=cpu
@@ -31,7 +32,7 @@ if [ $# -gt 0 ]; then
 fi
 # Two processes, which tests/conftest.py says how to share. The sandbox's tests not beside the trainer's, which keep both
 # cores busy for minutes: some count what is left on the machine, or how long it takes. What took longest is printed last.
-in_pairs=(-n 2 --dist loadgroup --no-loadscope-reorder --durations=40 --durations-min=10)
+in_pairs=(-n 2 --dist loadgroup --no-loadscope-reorder --durations=40 --durations-min=10 -m "not nightly")
 status=0
 python -m pytest "${in_pairs[@]}" tests/sandbox || status=$?
 python -m pytest "${in_pairs[@]}" --ignore=tests/sandbox || status=$?

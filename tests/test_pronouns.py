@@ -72,6 +72,7 @@ def test_no_occupation_is_in_two_splits(example: Path) -> None:
 
 
 @pytest.mark.verl
+@pytest.mark.nightly
 def test_the_example_runs_from_the_model_to_the_figure_with_adapters(example: Path, tmp_path: Path) -> None:
     """With LoRA, whose weights are merged for the holdout: the full finetuning is veRL's usual way."""
 

@@ -10,6 +10,8 @@ from judge_problems import LANGUAGES, JudgedProgram, programs
 
 PATIENCE = 10
 """How many times its limit a program may take that deserves something else than TLE: a slow core changes no verdict."""
+PARTS = 3
+"""Into how many parts the programs are dealt, in turn."""
 VERDICTS = {"AC", "WA", "TLE", "MLE", "RE", "CE", "OLE"}
 
 
@@ -31,7 +33,8 @@ def test_every_verdict_is_deserved_in_every_language(language: str) -> None:
 
 @pytest.mark.sandbox
 @pytest.mark.slow
-def test_each_program_gets_the_verdict_that_it_deserves(own_service: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.nightly) for part in range(1, PARTS))])
+def test_each_program_gets_the_verdict_that_it_deserves(own_service: Callable[..., Any], part: int) -> None:
     service = own_service()
 
     def judged(program: JudgedProgram) -> dict[str, Any]:
@@ -41,7 +44,7 @@ def test_each_program_gets_the_verdict_that_it_deserves(own_service: Callable[..
         answer: dict[str, Any] = service.judge(**request)
         return answer
 
-    chosen = list(programs())
+    chosen = list(programs())[part::PARTS]
     with ThreadPoolExecutor(2) as pool:
         answers = dict(zip(chosen, pool.map(judged, chosen), strict=True))
     assert not {program.name: answer for program, answer in answers.items() if answer["verdict"] != program.verdict}

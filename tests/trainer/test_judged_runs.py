@@ -28,7 +28,7 @@ from madrl.rollout import Rollout
 from madrl.run_folder import RunFolder
 from madrl.tasks import PROGRAMMING_LANGUAGES, TASKS
 
-pytestmark = [pytest.mark.verl, pytest.mark.sandbox, pytest.mark.slow]
+pytestmark = [pytest.mark.verl, pytest.mark.sandbox, pytest.mark.slow, pytest.mark.nightly]
 
 REPOSITORY = Path(__file__).parents[2]
 PROBLEMS, PROMPTS, STEPS = 4, 2, 2

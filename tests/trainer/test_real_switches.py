@@ -12,7 +12,7 @@ from madrl.frequency import category_indices
 from madrl.reward import score_group
 from madrl.run_folder import RunFolder
 
-pytestmark = [pytest.mark.verl, pytest.mark.slow]
+pytestmark = [pytest.mark.verl, pytest.mark.slow, pytest.mark.nightly]
 
 ACTOR, CORRECTION = "actor_rollout_ref.actor", "algorithm.rollout_correction"
 SWITCHES = (

@@ -127,6 +127,7 @@ def test_a_run_leaves_its_config_versions_seed_and_commit(undisturbed: RunFolder
     assert any(undisturbed.tensorboard.iterdir())
 
 
+@pytest.mark.nightly
 def test_groups_of_equal_rewards_are_replaced_by_others_and_measured_all_the_same(trainings: Trainings) -> None:
     manager = "madrl.trainer.group_loop.GroupAgentLoopManager"
     run = trainings.run(
@@ -172,6 +173,7 @@ def ahead(trainings: Trainings) -> Iterator[tuple[RunFolder, Hub]]:
         yield trainings.run("ahead", *changes, HF_ENDPOINT=hub.endpoint, HF_TOKEN="hf_of_mine"), hub
 
 
+@pytest.mark.nightly
 def test_groups_that_are_sampled_ahead_are_trained_whole_and_one_that_failed_is_replaced(
     ahead: tuple[RunFolder, Hub],
 ) -> None:
@@ -195,6 +197,7 @@ def test_groups_that_are_sampled_ahead_are_trained_whole_and_one_that_failed_is_
     assert run.history()[2]["training/off_policy/trajectory_staleness_worst/max"] >= 1
 
 
+@pytest.mark.nightly
 def test_a_run_that_sampled_ahead_pushed_its_checkpoints_to_the_hub(ahead: tuple[RunFolder, Hub]) -> None:
     run, hub = ahead
     assert "pushing step 1 to us/ahead" in run.log.read_text()
@@ -245,6 +248,7 @@ def test_a_finished_run_is_not_trained_again(trainings: Trainings, undisturbed: 
     assert len(json.loads(undisturbed.facts.read_text())["attempts"]) == 1
 
 
+@pytest.mark.nightly
 def test_a_kill_during_the_last_validation_costs_only_that_validation(
     trainings: Trainings, undisturbed: RunFolder
 ) -> None:

@@ -21,7 +21,7 @@ from madrl.trainer.group_loop import Arrival, group_data
 from madrl.trainer.replay_buffer import batch_metrics
 from madrl.trainer.reward_manager import GRADE, STAGE, MadRewardManager
 
-pytestmark = [pytest.mark.verl(group="test_reward_load"), pytest.mark.sandbox, pytest.mark.slow]
+pytestmark = [pytest.mark.verl(group="test_reward_load"), pytest.mark.sandbox, pytest.mark.slow, pytest.mark.nightly]
 
 GROUPS, GROUP_SIZE = 64, 16
 TESTS = [{"input": "7 " + "7" * 200_000 + "\n", "output": "14\n"}]

@@ -18,7 +18,7 @@ from madrl.reward import score_group
 from madrl.run_folder import RunFolder
 from madrl.trainer.row_targets import NO_LAUNCH_CHECK
 
-pytestmark = [pytest.mark.verl, pytest.mark.slow]
+pytestmark = [pytest.mark.verl, pytest.mark.slow, pytest.mark.nightly]
 
 TARGETS = ('{"rank_1": 3, "rank_2": 1}', "uniform", None)
 OWN = ["rank_1", "rank_2", "rank_3"]

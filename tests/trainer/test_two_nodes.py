@@ -22,7 +22,7 @@ from real_runs import (
 
 from madrl.run_folder import RunFolder
 
-pytestmark = [pytest.mark.cluster, pytest.mark.verl, pytest.mark.slow]
+pytestmark = [pytest.mark.cluster, pytest.mark.verl, pytest.mark.slow, pytest.mark.nightly]
 
 HELD = CHECKPOINT + 1
 """The step in which the run on two nodes is killed: the one after its checkpoint."""
