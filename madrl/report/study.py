@@ -16,6 +16,7 @@ from madrl.evaluation.samples import score_change
 from madrl.evaluation.targets import mean_target, targets_of
 from madrl.frequency import category_counts, category_indices
 from madrl.records import Record, classified, groups
+from madrl.run_folder import RunFolder
 from madrl.tasks import TASKS
 
 TRAIN_POINTS = 10
@@ -110,10 +111,12 @@ def run_roots(paths: Sequence[str]) -> list[Path]:
 
 def is_run(path: Path) -> bool:
     """Whether the folder is one training run's, and not a folder of runs, or what a warm start left."""
-    config = path / "config.yaml"
-    if not config.is_file():
+    run = RunFolder(path)
+    if run.facts.exists():  # also where its config is damaged or gone, which whoever reads it is told
+        return True
+    if not run.config.is_file():
         return False
-    keys = {line.partition(":")[0] for line in config.read_text(encoding="utf-8").splitlines()}
+    keys = {line.partition(":")[0] for line in run.config.read_text(encoding="utf-8", errors="replace").splitlines()}
     return {"madrl", "trainer"} <= keys
 
 

@@ -400,6 +400,19 @@ def test_two_runs_of_one_cell_are_refused(tmp_path: Path) -> None:
         load_runs(run_roots([str(tmp_path)]))
 
 
+@pytest.mark.parametrize("config", [b"%#\x00\xff", None])
+def test_a_run_whose_config_is_damaged_or_gone_is_not_left_out_without_a_word(
+    tmp_path: Path, config: bytes | None
+) -> None:
+    write_run(Made(seed=1, problems=2), tmp_path)
+    root = write_run(Made(seed=2, problems=2), tmp_path)
+    (root / "config.yaml").unlink()
+    if config is not None:
+        (root / "config.yaml").write_bytes(config)
+    with pytest.raises(MadrlError, match=rf"{root}.*config.yaml"):
+        load_runs(run_roots([str(tmp_path)]))
+
+
 def test_a_path_without_a_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(MadrlError, match="holds no run"):
         run_roots([str(tmp_path)])
