@@ -48,8 +48,14 @@ def test_a_workflow_runs_scripts_of_ours_on_the_python_that_is_locked_within_a_t
 
 
 def test_the_suite_s_workflow_runs_what_ci_runs_and_uploads_nothing() -> None:
-    text = (REPOSITORY / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
-    assert "run: bash .ci/run\n" in text
+    path = REPOSITORY / ".github" / "workflows" / "ci.yml"
+    text, content = path.read_text(encoding="utf-8"), read(path)
+    assert content[True]["schedule"]
+    when = {step["run"]: step["if"] for step in content["jobs"]["suite"]["steps"] if ".ci/run" in step.get("run", "")}
+    assert when == {
+        "bash .ci/run": "github.event_name != 'schedule'",
+        "bash .ci/run -m nightly": "github.event_name == 'schedule'",
+    }
     assert not re.search("upload|secrets", text.replace("Nothing is uploaded", ""))
 
 
