@@ -8,11 +8,11 @@
  * signal ended it, 125 when it could not be started. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,19 +35,21 @@ int main(int argc, char **argv) {
   pid_t command = fork();
   if (command < 0) fail("fork");
   if (!command) {
+    sigemptyset(&awaited);
+    sigprocmask(SIG_SETMASK, &awaited, NULL);
     setpgid(0, 0);
     execv(argv[1], argv + 1);
     fail(argv[1]);
   }
   setpgid(command, command); /* whichever of the two comes first */
-  close_range(3, ~0U, 0);    /* the other end of the sandbox's socket is closed when the sandbox is gone */
+  syscall(SYS_close_range, 3, ~0u, 0u); /* the sandbox's socket is the sandbox's alone: that it is gone must be seen */
   siginfo_t ended = {0};
   int number = SIGCHLD;
   while (number != SIGTERM && !ended.si_pid) {
     number = sigwaitinfo(&awaited, NULL);
-    if (waitid(P_PID, command, &ended, WEXITED | WNOHANG | WNOWAIT)) fail("waitid"); /* not yet reaped: the group's number is not reused */
+    if (waitid(P_PID, command, &ended, WEXITED | WNOHANG | WNOWAIT)) fail("waitid");
   }
-  kill(-command, SIGKILL);
+  kill(-command, SIGKILL); /* before the command is reaped: until then its number is nobody else's */
   if (waitid(P_PID, command, &ended, WEXITED)) fail("waitid");
   return ended.si_code == CLD_EXITED ? ended.si_status : 128 + ended.si_status;
 }
