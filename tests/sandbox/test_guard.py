@@ -1,6 +1,7 @@
 """native/guard.c: nothing of a sandbox outlives the process that was to end it."""
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from sandbox_service import SETTLE_S
 from sandbox.backends import BACKENDS, Jail, View
 from sandbox.state import native_tools
 
+pytestmark = pytest.mark.sandbox
+
 STARTER = "import subprocess, sys; subprocess.run(sys.argv[1:], start_new_session=True)"
 
 
@@ -23,16 +26,17 @@ def guard(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{native_tools(tmp_path_factory.mktemp('state'))}/guard"
 
 
-def _children(process: psutil.Process) -> list[psutil.Process]:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return list(process.children())
+def _children(pid: int) -> list[int]:
+    """Without psutil, which takes longer than bubblewrap's child waits."""
+    with contextlib.suppress(OSError):
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return []
 
 
-def _is_gone(process: psutil.Process) -> bool:
+def _is_gone(pid: int) -> bool:
     """Whether it has ended. Its parent's parent, which inherits it, need not have reaped it."""
     try:
-        return bool(process.status() == psutil.STATUS_ZOMBIE)
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
 
@@ -53,17 +57,17 @@ def test_a_bubblewrap_that_is_killed_as_it_starts_leaves_nothing_that_waits_for_
     met = 0
     for _ in range(40):
         with subprocess.Popen(argv, start_new_session=True, stderr=subprocess.DEVNULL) as started:
-            outer: list[psutil.Process] = []
-            inner: list[psutil.Process] = []
+            outer: list[int] = []
+            inner: list[int] = []
             while started.poll() is None and not inner:
-                outer = outer or _children(psutil.Process(started.pid))
+                outer = outer or _children(started.pid)
                 inner = _children(outer[0]) if outer else []
-            for process in outer:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()
+            for pid in outer:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         met += bool(inner)
-        for process in inner:
-            _wait_for(lambda process=process: _is_gone(process), f"{process} is left")  # type: ignore[misc]
+        for pid in inner:
+            _wait_for(lambda pid=pid: _is_gone(pid), f"{pid} is left")  # type: ignore[misc]
     assert met, "bubblewrap was never seen with a child"
 
 
@@ -81,7 +85,7 @@ def test_a_command_and_its_children_end_when_the_starter_is_killed_or_the_guard_
         first = psutil.Process(starter.pid) if who == "starter" else everyone[0]
         first.send_signal(signal.SIGKILL if who == "starter" else signal.SIGTERM)
         for process in everyone:
-            _wait_for(lambda process=process: _is_gone(process), f"{process} is left")  # type: ignore[misc]
+            _wait_for(lambda pid=process.pid: _is_gone(pid), f"{process} is left")  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
