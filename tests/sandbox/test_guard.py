@@ -48,6 +48,7 @@ def _wait_for(event: Callable[[], object], what: str) -> None:
         if event():
             return
         assert not is_last, what
+        time.sleep(0.01)
 
 
 def test_a_bubblewrap_that_is_killed_as_it_starts_leaves_nothing_that_waits_for_it(guard: str) -> None:
