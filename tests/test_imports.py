@@ -33,6 +33,7 @@ LAYERS = (
     ("grid",),
     ("report",),
     ("alternatives",),
+    ("commands",),
     ("cli",),
 )
 """The modules and folders of madrl, from the bottom up. Each may import those of earlier lines, and nothing else: not

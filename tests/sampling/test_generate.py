@@ -18,6 +18,7 @@ import pytest
 from scripted_engine import ScriptedEngines, safetensors, write_model, write_rows
 
 from madrl import cli
+from madrl.commands.output import print_generated
 from madrl.errors import MadrlError
 from madrl.files import read_jsonl
 from madrl.grading.grader import GraderSpec
@@ -303,7 +304,7 @@ def test_the_command_prints_what_it_found(rows: Path, model: Path, capsys: pytes
 
 def test_ungraded_responses_are_not_printed_as_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     lines = [{"category": "en", "correct": c, "finish_reason": "stop"} for c in (True, True, False, None, None)]
-    cli._print_generated(Sampled(lines, 0, Path("out.jsonl"), ("en",)))
+    print_generated(Sampled(lines, 0, Path("out.jsonl"), ("en",)))
     shown = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["en", "5", "100.0%", "correct", "66.7%"] in shown
     assert ["ungraded", "2", "40.0%"] in shown

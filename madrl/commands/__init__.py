@@ -1,0 +1,1 @@
+"""The commands of ``madrl``, each one function of (parser, words); ``madrl.cli`` lists them."""
