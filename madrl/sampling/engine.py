@@ -122,7 +122,7 @@ class Engines:
         for number, device in enumerate(engine_devices(self.gpus_per_engine)):
             log = self.log_dir / f"engine-{number}.log"
             ours, theirs = Pipe()
-            own = CPU_ENVIRONMENT if device is None else {"CUDA_VISIBLE_DEVICES": device}
+            own = _cpu_environment() if device is None else {"CUDA_VISIBLE_DEVICES": device}
             with theirs, log.open("ab") as output:
                 process = subprocess.Popen(
                     [*self.command, str(theirs.fileno())],
@@ -182,6 +182,13 @@ class Engines:
             reason = last_error(tail) or f"exit code {process.returncode}"
             raise MadrlError(f"vLLM ended early ({reason}): see {log}") from None
         return generated
+
+
+def _cpu_environment() -> dict[str, str]:
+    """No trainer takes turns with this engine, so that it has all cores (or OMP_NUM_THREADS, if that is set), and does
+    not spin for them where something else needs one."""
+    threads = os.environ.get("OMP_NUM_THREADS", str(len(os.sched_getaffinity(0))))
+    return CPU_ENVIRONMENT | {"OMP_NUM_THREADS": threads, "OMP_WAIT_POLICY": "PASSIVE"}
 
 
 def _tokenized(sampling: Sampling, prompts: Prompts) -> dict[tuple[int, str | None], list[int]]:

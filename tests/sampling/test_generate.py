@@ -1,5 +1,6 @@
 """`madrl generate`: what surrounds the engine, with responses written by the test; and the real engine, killed."""
 
+import os
 import shutil
 import signal
 import subprocess
@@ -342,7 +343,7 @@ connection = Connection(int(sys.argv[1]))
 sampling, longest, gpus = connection.recv()
 while batch := connection.recv():
     time.sleep(0.02)
-    device = os.environ["CUDA_VISIBLE_DEVICES"]
+    device = os.environ.get("CUDA_VISIBLE_DEVICES") or os.environ["OMP_NUM_THREADS"] + " threads"
     connection.send([Generated(str(seed), device, gpus, len(tokens)) for tokens, seed in batch])
 """
 """An engine's process that answers with the seed."""
@@ -367,6 +368,21 @@ def test_several_engines_share_the_batches_and_each_answer_is_that_of_its_reques
     assert lengths == sorted(set(lengths)), "each longer than the one before"
     assert {answer.finish_reason for answered in answers.values() for answer in answered} == {"0", "1"}, "both asked"
     assert {answer.response_tokens for answered in answers.values() for answer in answered} == {1}, "one GPU each"
+
+
+@pytest.mark.parametrize(("variable", "threads"), [(None, "6 threads"), ("3", "3 threads")])
+def test_an_engine_on_the_cpu_has_all_cores_that_the_process_may_use_or_as_many_threads_as_are_set(
+    variable: str | None, threads: str, real: "Real", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(6)))
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", variable)
+    prompts: Prompts = {(0, None): [Message(role="user", content="Add.")]}
+    sampling = Sampling(str(real.model), max_response_tokens=8)
+    with Engines(sampling, prompts, 1, tmp_path, [sys.executable, "-c", ENGINE]) as engines:
+        [(_, [answer])] = engines.generate([[Request(0, None, 0)]])
+    assert answer.finish_reason == threads
 
 
 @pytest.mark.parametrize(
