@@ -36,6 +36,8 @@ CPU_SETTINGS = {
     # vLLM rewinds the random generator of a half-prefilled request, which a CPU generator cannot do: the engine dies.
     "enable_chunked_prefill": False,
     "max_num_seqs": 256,
+    # A prompt is read once for all its responses, as far as it fills blocks. On CPUs they have 128 tokens otherwise.
+    "block_size": 16,
 }
 GPU_SETTINGS = {"dtype": "bfloat16", "gpu_memory_utilization": 0.9}
 
@@ -246,10 +248,12 @@ def _answer(connection: Connection) -> None:
         own = GPU_SETTINGS | {"tensor_parallel_size": gpus}
     else:
         own = CPU_SETTINGS | {"max_num_batched_tokens": max(CPU_BATCHED_TOKENS, length)}
-    # Without the prefix cache a response does not depend on what was asked before it, in an earlier call or in this.
     own |= {"trust_remote_code": sampling.trust_remote_code, "max_model_len": length}
-    llm = LLM(sampling.model, enable_prefix_caching=False, **own)
+    llm = LLM(sampling.model, **own)
     while (batch := connection.recv()) is not None:
+        # Responses must not depend on the batches before theirs: a call that resumes leaves some out.
+        if not llm.reset_prefix_cache():
+            raise RuntimeError("the engine still works on an earlier batch")
         parameters = [
             SamplingParams(
                 temperature=sampling.temperature,
