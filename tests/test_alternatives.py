@@ -19,13 +19,6 @@ from madrl.trainer.compose import compose
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
-PLUGINS = Path(__file__).parent / "trainer" / "plugins_under_test.py"
-COMPUTE_SCORE = (
-    "madrl.verifier=compute_score",
-    f"reward.custom_reward_function.path={PLUGINS}",
-    "reward.custom_reward_function.name=score_by_checksum",
-)
-
 
 @pytest.fixture(autouse=True)
 def composed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,10 +159,17 @@ def test_an_own_task_without_a_holdout_is_refused_before_anything_is_made(tmp_pa
         plan(tmp_path, str(file))
 
 
+def test_a_reward_function_of_verl_s_kind_is_refused_as_it_cannot_grade_what_is_not_trained(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return 0.0\n")
+    own = ("madrl.verifier=compute_score", f"reward.custom_reward_function.path={file}")
+    with pytest.raises(MadrlError, match=r"^madrl\.verifier=compute_score, whose function only a training has"):
+        plan(tmp_path, "gsm8k", *own)
+
+
 @pytest.mark.parametrize(
     ("words", "variables", "message"),
     [
-        (["gsm8k", *COMPUTE_SCORE], {}, "^madrl.verifier=compute_score, whose function only a training has"),
         (["gsm8k", "peak", "rkl"], {}, "'gsm8k peak rkl' names no alternatives: write TASK, or TASK TARGET"),
         (["gsm8k"], {"MODEL": "base"}, "MODEL=base: the alternatives choose it themselves: leave it unset"),
         (["gsm8k"], {"ALPHA": "0.5"}, "ALPHA=0.5: the alternatives choose it themselves"),
