@@ -190,6 +190,18 @@ def parsed(line: bytes) -> dict[str, Any]:
     return record
 
 
+def json_object(text: str, what: str, example: str) -> dict[str, Any]:
+    """The object that a user wrote as JSON. Raises MadrlError, which calls it ``what`` and shows ``example``, for
+    anything else."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise MadrlError(f"{what} {text!r}: not JSON ({error}): write {example}") from error
+    if not isinstance(found, dict):
+        raise MadrlError(f"{what} {text!r}: no JSON object: write {example}")
+    return found
+
+
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """The objects of a JSON-lines file. Raises MadrlError naming the first line that is not a JSON object."""
     records = []

@@ -109,8 +109,8 @@ FLOOR = ("floor", "--target", "uniform", "--categories", "5", "--samples", "32")
     ("call", "message"),
     [
         # The last of a repeated option counts.
-        ((*RESCORE, "--target", "{a: 1}"), "target '{a: 1}' is not JSON"),
-        ((*RESCORE, "--target", '{"a": ' + "7" * 5000 + "}"), "is not JSON"),
+        ((*RESCORE, "--target", "{a: 1}"), "target '{a: 1}': not JSON"),
+        ((*RESCORE, "--target", '{"a": ' + "7" * 5000 + "}"), ": not JSON"),
         ((*RESCORE, "--target", "[1, 2]"), "unknown target '[1, 2]'"),
         ((*RESCORE, "--target", "flat"), "unknown target 'flat': use one of ['peak', 'uniform']"),
         ((*RESCORE, "--target", "peak"), "needs at least 3, got 2"),

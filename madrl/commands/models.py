@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from madrl.commands.options import ARGUMENTS_HELP, add_target_option, category_names, json_object, read_target
+from madrl.commands.options import ARGUMENTS_HELP, add_target_option, category_names, read_target
 from madrl.commands.output import print_generated
 from madrl.errors import MadrlError
 
@@ -40,6 +40,7 @@ def small_model(parser: ArgumentParser, words: Sequence[str]) -> None:
 
 def generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     """Sample a model's responses to a parquet file's rows."""
+    from madrl.files import json_object
     from madrl.grading.classifiers import CLASSIFIERS
     from madrl.grading.grader import GraderSpec
     from madrl.grading.plugins import arguments_of

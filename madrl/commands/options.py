@@ -1,9 +1,8 @@
 """What several commands share: how a command is called, and the options that mean the same in all of them."""
 
-import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from madrl.errors import MadrlError
 
@@ -56,20 +55,11 @@ def add_target_option(parser: ArgumentParser, meaning: str = "", required: bool 
 
 def read_target(text: str, categories: Sequence[str]) -> "NDArray[np.float64]":
     """The target that ``--target`` gives, by its name or as a JSON object {category: weight}."""
+    from madrl.files import json_object
     from madrl.targets import resolve_target
 
     weights = text.lstrip().startswith("{")
     return resolve_target(json_object(text, "target", '{"english": 3, "hindi": 1}') if weights else text, categories)
-
-
-def json_object(text: str, what: str, example: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise MadrlError(f"{what} {text!r} is not JSON ({error}): write it as {example}") from error
-    if not isinstance(found, dict):
-        raise MadrlError(f"{what} {text!r} is no JSON object: write it as {example}")
-    return found
 
 
 def category_names(text: str) -> tuple[str, ...]:

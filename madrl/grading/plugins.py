@@ -7,7 +7,6 @@ it looks at, a Rollout or a list of them. All others are arguments, which are gi
 import functools
 import importlib
 import inspect
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 from madrl.errors import MadrlError
 from madrl.extras import require
+from madrl.files import json_object
 
 Plugin = str | Callable[..., Any]
 """How a user names a classifier or a verifier."""
@@ -50,13 +50,7 @@ def load_plugin(
 
 def arguments_of(text: str) -> dict[str, Any]:
     """The keyword arguments that a command was given as JSON. Raises MadrlError for anything but an object."""
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise MadrlError(f'arguments {text!r} are not JSON ({error}): write them as {{"name": 1}}') from error
-    if not isinstance(found, dict):
-        raise MadrlError(f'arguments {text!r} are no JSON object: write them as {{"name": 1}}')
-    return found
+    return json_object(text, "arguments", '{"name": 1}')
 
 
 def with_arguments(

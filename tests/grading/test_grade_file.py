@@ -220,7 +220,7 @@ def test_a_plug_in_gets_its_arguments_and_other_arguments_start_afresh(tmp_path:
     done = call(tmp_path, "verify", "mine:verify", str(source), "-o", "out.jsonl", "--args", '{"part": 0.25}')
     assert (done.returncode, read_jsonl(tmp_path / "out.jsonl")[0]["correct"]) == (0, 0.25)
     for wrong, said in (
-        (["--args", "offset=1"], "arguments 'offset=1' are not JSON"),
+        (["--args", "offset=1"], "arguments 'offset=1': not JSON"),
         (["--args", '{"ofset": 1}'], "mine:classify has no argument 'ofset': it takes categories, offset"),
         (["--args", '{"categories": ["z"]}'], "category 'z' is not declared"),
     ):

@@ -277,8 +277,8 @@ def test_a_category_that_was_not_declared_is_an_error(rows: Path, model: Path) -
         ({"--model": "/nowhere"}, "model /nowhere does not exist"),
         ({"--data": "/nowhere.parquet"}, "/nowhere.parquet: cannot be read as parquet"),
         ({"--verifier": "maths"}, "unknown verifier 'maths'"),
-        ({"--chat-template": "enable_thinking=false"}, "chat template 'enable_thinking=false' is not JSON"),
-        ({"--chat-template": "[]"}, "chat template '[]' is no JSON object"),
+        ({"--chat-template": "enable_thinking=false"}, "chat template 'enable_thinking=false': not JSON"),
+        ({"--chat-template": "[]"}, "chat template '[]': no JSON object"),
         ({"-o": "/nowhere/out.jsonl"}, "its folder does not exist"),
     ],
 )
