@@ -59,3 +59,18 @@ def write_model(folder: Path, weights: bytes = b"weights") -> Path:
     (folder / "config.json").write_text("{}")
     (folder / "model.safetensors").write_bytes(safetensors(weights))
     return folder
+
+
+def generate_command(rows: Path, model: Path, out: Path, samples: int, **options: str) -> list[str]:
+    """The words of ``madrl generate`` for sums in five languages."""
+    arguments = {
+        "--model": str(model),
+        "--data": str(rows),
+        "-o": str(out),
+        "--classifier": "language",
+        "--verifier": "math",
+        "--categories": "en,zh,es,hi,fr",
+        "--samples": str(samples),
+        "--max-response-tokens": "8",
+    } | options
+    return ["generate", *(word for pair in arguments.items() for word in pair)]
