@@ -76,6 +76,8 @@ CHANGES = (
     "madrl.classifier=held_phases:classify",
     "actor_rollout_ref.rollout.agent.agent_loop_manager_class=held_phases.HeldManager",
     "actor_rollout_ref.model.external_lib=held_engine",
+    # As on GPUs, where an engine's worker is a process of its own.
+    "actor_rollout_ref.rollout.engine_kwargs.vllm.distributed_executor_backend=mp",
     # So that steps do not depend on how many there are in all.
     "actor_rollout_ref.actor.optim.lr_scheduler_type=constant",
     "trainer.val_before_train=False",

@@ -101,6 +101,7 @@ def register_resolvers() -> None:
     OmegaConf.register_new_resolver("final_target", _final_target, replace=True)
     OmegaConf.register_new_resolver("product", lambda *factors: math.prod(factors), replace=True)
     OmegaConf.register_new_resolver("replay_buffer_of", _replay_buffer_of, replace=True)
+    OmegaConf.register_new_resolver("cpu_executor", _cpu_executor, replace=True)
     OmegaConf.register_new_resolver("hub_callback", lambda model: model and HUB_CALLBACK, replace=True)
     OmegaConf.register_new_resolver("flash_attn", with_flash_attn, replace=True)
 
@@ -124,6 +125,13 @@ def _replay_buffer_of(mode: str) -> str:
 def _of_own_ray(address: str | None, value: Any) -> Any:
     """``value`` for a run that starts a Ray of its own, None for one on the cluster at ``address``."""
     return value if address == "local" else None
+
+
+def _cpu_executor(tensor_parallel: int) -> str:
+    """The executor of a vLLM engine on CPUs. One worker needs no process of its own: that would be imported and started
+    for itself, and the engine's would spin on a second core while it waits for it. The class by its name, as
+    vLLM takes "uni" for "mp" on CPUs."""
+    return "mp" if tensor_parallel > 1 else "vllm.v1.executor.uniproc_executor.UniProcExecutor"
 
 
 def hint_tokens(hints: int, naming: str | None, categories: Sequence[str]) -> int:
