@@ -97,6 +97,12 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
     assert broken == []
 
 
+@pytest.mark.parametrize("patch", sorted(ROOT.glob("docs/**/*.patch")), ids=lambda path: path.name)
+def test_a_patch_that_a_page_offers_applies_to_the_code_beside_it(patch: Path) -> None:
+    done = subprocess.run(["git", "apply", "--check", patch], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def shown() -> Iterator[tuple[Path, str, Path, str]]:
     """Blocks that show a file, or parts of it: page, how, file and text."""
     for page in PAGES:
