@@ -1,11 +1,13 @@
 """What is refused before a run starts, each with one line that names the value."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 from omegaconf import OmegaConf
+from vllm.v1.executor import Executor
 
 from madrl.errors import MadrlError
 from madrl.reward import RewardConfig
@@ -159,6 +161,17 @@ def test_a_run_on_gpus_has_a_ray_of_its_own_unless_ray_address_names_one(
 def test_chunked_prefill_is_refused_on_a_cpu_because_it_kills_the_engine() -> None:
     with pytest.raises(MadrlError, match="enable_chunked_prefill"):
         compose([*TINY, "actor_rollout_ref.rollout.enable_chunked_prefill=true"])
+
+
+@pytest.mark.parametrize(("tensor_parallel", "executor"), [(1, "UniProcExecutor"), (2, "MultiprocExecutor")])
+def test_an_engine_on_the_cpu_has_processes_for_its_workers_only_where_there_are_several(
+    tensor_parallel: int, executor: str
+) -> None:
+    rollout = "actor_rollout_ref.rollout"
+    split = [f"{rollout}.tensor_model_parallel_size={tensor_parallel}", f"trainer.n_gpus_per_node={tensor_parallel}"]
+    named = compose([*TINY, *split]).actor_rollout_ref.rollout.engine_kwargs.vllm.distributed_executor_backend
+    parallel = SimpleNamespace(distributed_executor_backend=named)
+    assert Executor.get_class(SimpleNamespace(parallel_config=parallel)).__name__ == executor
 
 
 def test_a_value_that_only_the_user_knows_must_be_given() -> None:
