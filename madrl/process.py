@@ -37,6 +37,11 @@ CPU_ENVIRONMENT = {
 }
 """The variables that veRL needs on a CPU. They must not be set on a host with GPUs."""
 
+IN_PROCESS_EXECUTOR = "vllm.v1.executor.uniproc_executor.UniProcExecutor"
+"""vLLM's executor for an engine whose one worker works in the engine's process, on CPUs: a process of its own would be
+imported and started for it, and the engine's would spin on a second core while it waits. The class by its name, as
+vLLM takes "uni" for "mp" on CPUs."""
+
 WORKER_ENVIRONMENT = {
     # vLLM reports what it runs to its makers otherwise.
     "VLLM_NO_USAGE_STATS": "1",

@@ -1,4 +1,5 @@
-"""An engine whose responses are written by the test, in place of vLLM: for what surrounds it."""
+"""An engine whose responses are written by the test, in place of vLLM, for what surrounds it; and rows, a model's
+folder and a command line for `madrl generate`."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator

@@ -34,6 +34,7 @@ from madrl.grading.classifiers import load_classifier
 from madrl.grading.verifiers import COMPUTE_SCORE, load_verifier
 from madrl.hints import hinted_sessions
 from madrl.hub import check_hub_name
+from madrl.process import IN_PROCESS_EXECUTOR
 from madrl.prompts import load_naming, names_by_row
 from madrl.settings import Settings
 from madrl.task_config import replacing_mappings, told, with_task
@@ -128,10 +129,8 @@ def _of_own_ray(address: str | None, value: Any) -> Any:
 
 
 def _cpu_executor(tensor_parallel: int) -> str:
-    """The executor of a vLLM engine on CPUs. One worker needs no process of its own: that would be imported and started
-    for itself, and the engine's would spin on a second core while it waits for it. The class by its name, as
-    vLLM takes "uni" for "mp" on CPUs."""
-    return "mp" if tensor_parallel > 1 else "vllm.v1.executor.uniproc_executor.UniProcExecutor"
+    """The executor of a vLLM engine on CPUs that has ``tensor_parallel`` workers."""
+    return "mp" if tensor_parallel > 1 else IN_PROCESS_EXECUTOR
 
 
 def hint_tokens(hints: int, naming: str | None, categories: Sequence[str]) -> int:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import httpx
 
-from madrl.process import CPU_ENVIRONMENT, WORKER_ENVIRONMENT
+from madrl.process import CPU_ENVIRONMENT, IN_PROCESS_EXECUTOR, WORKER_ENVIRONMENT
 
 START_S = 1800.0
 """Only a server that hangs needs it."""
@@ -20,8 +20,7 @@ SETTINGS = {
     "--host": "127.0.0.1",
     "--dtype": "float32",
     "--max-num-seqs": "32",
-    # Its worker in the engine's process, which starts sooner.
-    "--distributed-executor-backend": "vllm.v1.executor.uniproc_executor.UniProcExecutor",
+    "--distributed-executor-backend": IN_PROCESS_EXECUTOR,
     # A random model would write white space for ever.
     "--structured-outputs-config": '{"backend": "xgrammar", "disable_any_whitespace": true}',
 }
