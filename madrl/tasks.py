@@ -87,6 +87,8 @@ class Task:
     sizes: Sizes = field(default_factory=lambda: DEFAULT_SIZES)
     config: Mapping[str, Any] = field(default_factory=dict)
     """Further keys of the run's config that the task presets, nested as there."""
+    warm_start: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of the node ``warm_start`` in the warm start's config that the task presets."""
     label: str = ""
     """What the paper calls the task; a task file has none, and is called by its name."""
     instruction: str = ""
@@ -227,7 +229,7 @@ TASKS = {
 
 OWN_FIELDS = (
     "name", "categories", "classifier", "classifier_args", "verifier", "verifier_args", "attributes", "naming", "data",
-    "miniature", "sizes", "warm_started", "config",
+    "miniature", "sizes", "warm_started", "warm_start", "config",
 )  # fmt: skip
 """What a task file may set."""
 
@@ -267,7 +269,7 @@ def task_of(content: Any, file: Path) -> Task:
     for name in (name for name in OWN_FIELDS if name in {*required, "data"}):
         if not content.get(name):
             raise MadrlError(f"{file}: field {name!r} is not set")
-    mappings = ("classifier_args", "verifier_args", "attributes", "miniature", "sizes", "config")
+    mappings = ("classifier_args", "verifier_args", "attributes", "miniature", "sizes", "warm_start", "config")
     kinds = {"categories": list, "warm_started": list, **dict.fromkeys(mappings, dict)}
     for name, value in content.items():
         kind = kinds.get(name, str)

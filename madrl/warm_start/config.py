@@ -103,7 +103,7 @@ def compose(overrides: Sequence[str]) -> tuple[WarmStart, dict[str, Any]]:
 
     try:
         with initialize_config_dir(str(CONFIG_DIR / "warm_start"), version_base=None):
-            config = hydra_compose("warm_start", overrides=replacing_mappings(with_task(overrides, presets=False)))
+            config = hydra_compose("warm_start", overrides=replacing_mappings(with_task(overrides, warm_start=True)))
         missing = sorted(OmegaConf.missing_keys(config))
         if missing:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")

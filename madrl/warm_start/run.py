@@ -2,7 +2,7 @@
 
 RUN/config.yaml         the resolved config
 RUN/samples.jsonl       every response that was asked for, graded
-RUN/sampling.json       by category: asked, on category, correct, kept, yield, and how many are used
+RUN/sampling.json       by category: asked, on category, correct, cut off, kept, yield, and how many are used
 RUN/sft.parquet         what is learnt: prompts that name no category
 RUN/sft/                veRL's log, metrics and checkpoints; once one is selected, their models only
 RUN/selection/          the responses to the selection split (or validation, without one), by checkpoint

@@ -45,6 +45,8 @@ class Harvest:
     """In the category that was asked for."""
     correct: int = 0
     """In the category that was asked for, and correct."""
+    cut_off: int = 0
+    """In the category that was asked for, correct, and cut off where a response may be no longer."""
     ungraded: int = 0
     kept: list[Record] = field(default_factory=list)
     """The usable ones: correct, in the category, whole, to a prompt that is not too long, and different from all
@@ -65,9 +67,11 @@ class Harvest:
         if line["correct"] != 1:
             return
         self.correct += 1
+        cut_off = line["finish_reason"] == "length"
+        self.cut_off += cut_off
         example = line["row"], normalized(line["response"])
         fits = line["prompt_tokens"] <= self.max_prompt_tokens
-        if line["finish_reason"] != "length" and fits and example not in seen:
+        if not cut_off and fits and example not in seen:
             seen.add(example)
             self.kept.append(line)
 
@@ -77,6 +81,7 @@ class Harvest:
             "asked": self.asked,
             "on_category": self.on_category,
             "correct": self.correct,
+            "cut_off": self.cut_off,
             "kept": len(self.kept),
             "yield": self.yield_,
             "ungraded": self.ungraded,
@@ -149,11 +154,15 @@ def check_yield(harvests: Mapping[str, Harvest], settings: WarmStart) -> None:
     """Raises MadrlError that names the category whose yield is the lowest, when that is below ``min_yield``."""
     name, worst = min(harvests.items(), key=lambda item: item[1].yield_)
     if worst.yield_ < settings.min_yield or not worst.kept:
+        cut_off, use = "", "Use"
+        if worst.cut_off:
+            cut_off = f" ({worst.cut_off} were cut off)"
+            use = f"Allow longer ones (warm_start.response_tokens={settings.response_tokens} now), use"
         raise MadrlError(
             f"category {name!r}: of {worst.asked} responses asked for in it {worst.on_category} were, "
-            f"{worst.correct} of these correct, {len(worst.kept)} usable: a yield of {worst.yield_:.1%}, below "
-            f"warm_start.min_yield={settings.min_yield:.1%}. Use a stronger base model (paths.model), ask more often "
-            "(warm_start.samples_per_row), or leave the category out of the task's categories, in a task file"
+            f"{worst.correct} of these correct, {len(worst.kept)} usable{cut_off}: a yield of {worst.yield_:.1%}, "
+            f"below warm_start.min_yield={settings.min_yield:.1%}. {use} a stronger base model (paths.model), ask more "
+            "often (warm_start.samples_per_row), or leave the category out of the task's categories, in a task file"
         )
 
 

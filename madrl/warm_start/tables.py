@@ -12,10 +12,10 @@ from madrl.warm_start.selection import Coverage
 def sampling_table(report: Mapping[str, Mapping[str, Any]]) -> Table:
     """One row for each category that was asked for."""
     table = Table(title="Rejection sampling", box=SIMPLE_HEAD)
-    for name in ("category", "asked", "on category", "correct", "kept", "yield", "ungraded", "used"):
+    for name in ("category", "asked", "on category", "correct", "cut off", "kept", "yield", "ungraded", "used"):
         table.add_column(name, justify="left" if name == "category" else "right")
     for category, found in report.items():
-        counts = (str(found[key]) for key in ("asked", "on_category", "correct", "kept"))
+        counts = (str(found[key]) for key in ("asked", "on_category", "correct", "cut_off", "kept"))
         table.add_row(category, *counts, f"{found['yield']:.1%}", str(found["ungraded"]), str(found["used"]))
     return table
 

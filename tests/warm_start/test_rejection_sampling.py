@@ -66,7 +66,7 @@ def test_a_response_is_kept_only_when_it_is_right_on_category_whole_short_and_ne
     assert [kept["response"] for kept in harvest["hi"].kept] == ["first", "last", "first"]
     # on category: all but three, the lost one among them; correct: of these all but the fourth, the fifth and the last
     assert harvest["hi"].facts() == {
-        "asked": 12, "on_category": 9, "correct": 6, "kept": 3, "yield": 3 / 12, "ungraded": 2,
+        "asked": 12, "on_category": 9, "correct": 6, "cut_off": 1, "kept": 3, "yield": 3 / 12, "ungraded": 2,
     }  # fmt: skip
     assert harvest["en"].facts()["kept"] == 0
 
@@ -111,6 +111,16 @@ def test_a_category_below_the_minimum_yield_is_an_error_with_its_numbers_and_rem
         check_yield({"en": good, "hi": bad}, settings(min_yield=0.08))
     assert "category 'hi': of 40 responses asked for in it 20 were, 3 of these correct, 3 usable" in str(error.value)
     assert "a yield of 7.5%, below warm_start.min_yield=8.0%. Use a stronger base model" in str(error.value)
+
+
+def test_an_error_says_when_right_responses_were_cut_off() -> None:
+    harvest = Harvest(100)
+    for i in range(40):
+        harvest.add(line("hi", f"{i}", finish_reason="length" if i < 39 else "stop"), set())
+    with pytest.raises(MadrlError) as error:
+        check_yield({"hi": harvest}, settings())
+    assert "40 of these correct, 1 usable (39 were cut off): a yield of 2.5%" in str(error.value)
+    assert "Allow longer ones (warm_start.response_tokens=40 now), use a stronger base model" in str(error.value)
 
 
 def test_a_category_without_any_usable_response_is_an_error_even_without_a_minimum() -> None:

@@ -4,6 +4,7 @@ and the config of every task, checked against the installed veRL."""
 import json
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from madrl.sampling.engine import Generated
 from madrl.sampling.requests import Request
 from madrl.trainer.sft import Finetuning
 from madrl.warm_start import run as stages
+from madrl.warm_start.config import compose
 
 TEXTS = {
     "en": "We have to add {a} and {b}. So the answer is \\boxed{{{answer}}}.",
@@ -250,6 +252,18 @@ def test_a_dry_run_of_the_gpu_profile_prints_both_configs(
     assert sft["data"]["max_length"] == size["prompt_tokens"] + size["response_tokens"] + 64
     assert sft["data"]["max_length"] <= sft["data"]["max_token_len_per_gpu"]
     assert not (tmp_path / "run").exists()
+
+
+def test_a_task_file_presets_keys_of_its_warm_start_which_the_command_line_changes(tmp_path: Path) -> None:
+    fields = {"categories": ["rank_1", "rank_5"], "data": "rows"}
+    plugins = {"classifier": "choice", "verifier": "listed_option", "naming": "option"}
+    for preset, message in (({"response_tokens": 33}, ""), ({"epoch": 2}, "unknown key warm_start.epoch")):
+        mine = {**fields, **plugins, "warm_start": preset}
+        (tmp_path / "mine.yaml").write_text(yaml.safe_dump(mine))
+        words = [f"task={tmp_path}/mine.yaml", "profile=small", f"paths.run={tmp_path}/run", "paths.model=x"]
+        with pytest.raises(MadrlError, match=message) if message else nullcontext():
+            assert compose(words)[0].response_tokens == 33
+            assert compose([*words, "warm_start.response_tokens=40"])[0].response_tokens == 40
 
 
 def test_only_complete_checkpoints_count(tmp_path: Path) -> None:
