@@ -354,32 +354,46 @@ def _line(one: Measured) -> list[Shown]:
 
 
 def _panels(settings: Settings, found: Sequence[Measured]) -> list[Panel]:
-    """JSD against pass@1 and against the off-support rate; rows that are not applicable are left out."""
+    """JSD against pass@1, or against the distance of single prompts where correctness has no weight, and against the
+    off-support rate; rows that are not applicable are left out."""
     shown = [one for one in found if one.applies and one.scores["jsd"] is not None]
     colors = dict(zip((one.row.name for one in shown), [*COLORS, *COLORS], strict=False))
     floor = jsd_floor(settings.target, found[0].scores["samples"])
+    first = "pass@1" if settings.reward.alpha > 0 else SINGLE_PROMPTS
     return [
         Panel(
             [label],
-            [_dot(one, key, colors[one.row.name]) for one in shown if one.scores[key] is not None],
+            [dot for one in shown if (dot := _dot(one, label, colors[one.row.name]))],
             label,
             "JSD to the target, nats",
             [Level("floor: mean to p95", floor.mean, floor.p95, axis="x")],
             log_x=True,
-            from_zero=key == "off_support",
+            from_zero=label != "pass@1",
         )
-        for key, label in (("pass@1", "pass@1"), ("off_support", "off-support rate"))
+        for label in (first, OFF_SUPPORT)
     ]
 
 
-def _dot(one: Measured, key: str, color: str) -> Series:
-    low, high = one.scores[f"{key}_interval"] or (None, None)
-    x_low, x_high = one.scores["jsd_interval"] or (None, None)
+SINGLE_PROMPTS, OFF_SUPPORT = "single prompts: squared distance to the target", "off-support rate"
+
+
+def _dot(one: Measured, label: str, color: str) -> Series | None:
+    """The row in the panel called ``label``; None where it has no such number."""
+    scores, per_prompt = one.scores, one.scores["per_prompt"]
+    value, interval = {
+        "pass@1": (scores["pass@1"], scores["pass@1_interval"]),
+        SINGLE_PROMPTS: (per_prompt["distance"], per_prompt["interval"]),
+        OFF_SUPPORT: (scores["off_support"], scores["off_support_interval"]),
+    }[label]
+    if value is None:
+        return None
+    low, high = interval or (None, None)
+    x_low, x_high = scores["jsd_interval"] or (None, None)
     return Series(
         one.row.name,
         "dots",
-        [one.scores["jsd"]],
-        [one.scores[key]],
+        [scores["jsd"]],
+        [value],
         color,
         [low],
         [high],

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -254,5 +255,14 @@ def test_the_table_says_what_every_row_comes_to_and_what_it_costs(
     assert {row["name"] for row in json.loads((folder / "table.json").read_text())["rows"]} == set(rows)
     assert "| ours, gated |" in (folder / "table.md").read_text()
     assert (folder / "alternatives.png").stat().st_size > 5_000
+    numbers = [alternatives.measure(row, found.settings) for row in found.rows]
+    without_correctness = replace(found.settings, reward=replace(found.settings.reward, alpha=0.0))
+    shown = alternatives._panels(found.settings, numbers) + alternatives._panels(without_correctness, numbers)
+    assert [panel.y.partition(":")[0] for panel in shown] == [
+        "pass@1", "off-support rate", "single prompts", "off-support rate",
+    ]  # fmt: skip
+    [ours] = [dot for dot in shown[2].series if dot.name == "ours"]
+    assert list(ours.y) == pytest.approx([-1 / 6])
+    assert not {"named", "verbalized"} & {dot.name for panel in shown for dot in panel.series}
     report = (folder / "report" / "report.md").read_text()
     assert all(name in report for name in ("as it is", "named", "finetuned", "RLVR", "rkl"))
