@@ -396,12 +396,12 @@ def advice_of(alarm: str, settings: Settings, group_size: int) -> str:
         "starved_categories": (
             "A category that no response of a group is in earns nothing there, so it may never come back. If it "
             "does not rise by itself, start a new run from a warm start in which every wanted category is sampled "
-            f"(paths.model), {larger_group}, {hints}or {weight}."
+            f"(MODEL=, or paths.model), {larger_group}, {hints}or {weight}."
         ),
         "collapsed_groups": (
             "The distributional reward is constant in such a group and teaches nothing, and the pooled shares can "
             "look right all the same. Start a new run from a warm start that mixes within each prompt "
-            f"(paths.model), {larger_group}, or with a higher actor_rollout_ref.rollout.temperature."
+            f"(MODEL=, or paths.model), {larger_group}, or with a higher actor_rollout_ref.rollout.temperature."
         ),
         "ungraded": (
             f"Above madrl.max_ungraded_rate={settings.max_ungraded_rate:g} in one step the run stops. The "
@@ -417,7 +417,7 @@ def advice_of(alarm: str, settings: Settings, group_size: int) -> str:
         "off_support": (
             "The shares and the JSD are of the other responses alone. Read some in the run's rollouts/ beside "
             "scores/: if they are good, madrl.classifier or madrl.categories is wrong; if not, warm start again "
-            "(paths.model)."
+            "(MODEL=, or paths.model)."
         ),
         "truncated": (
             "What is cut before its answer has none, and languages that take more tokens are cut first, so that the "

@@ -15,7 +15,8 @@ ENTROPY=0.01       weight of a bonus on the policy's entropy in the loss; unset:
 DATASET=PATH       local files of the dataset, in place of the Hugging Face hub
 MODEL=PATH|base    the model to start from: a folder, a name on the hub, or base, the model before any warm start.
                    Unset: on GPUs the task's warm start, made first when it is not there and shared by all recipes of
-                   the task (SYNTHETIC: the base model, as in the paper); in the tiny profile a skewed miniature
+                   the task (SYNTHETIC: the base model, as in the paper); in the small profile the warm start,
+                   SYNTHETIC's too; in the tiny profile a skewed miniature
 SANDBOX_URL=URLS   judge programs there, in place of a sandbox that is started and stopped with the recipe
 SANDBOX_SLOTS=N    programs at a time in that sandbox, or in each of the cluster's (madrl judges)
 RAY_ADDRESS=ADDR NNODES=N   run on a Ray cluster that runs already; programs are judged on each of its nodes

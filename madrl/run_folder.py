@@ -14,6 +14,9 @@ RUN/holdout/S.jsonl         responses to the holdout split with the checkpoint o
                             (madrl.sampling.holdout)
 RUN/checkpoints/            veRL's checkpoints; global_step_S/actor/huggingface is a model that loads anywhere (with
                             LoRA: huggingface_merged, which madrl holdout makes)
+RUN/stages.jsonl            the seconds of each stage of `madrl run`
+RUN/sandbox.log, judges/    the sandbox that was started with the run; those of a cluster's nodes
+RUN/temperatures/           of `madrl temperature-sweep RUN`
 RUN/metrics.json            what `madrl evaluate RUN` found
 RUN/summary.json            before, after, and the seconds of each stage
 RUN/training.png            shares and JSD over training

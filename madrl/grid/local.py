@@ -80,7 +80,7 @@ def run(plan: Plan, identities: Sequence[Identity], slots: int, supervisor: Sequ
     if set(states) - {CellState.DONE}:
         counts = ", ".join(f"{states[state]} {state}" for state in CellState if states[state])
         raise MadrlError(
-            f"not every cell is done: {counts}; madrl grid status says why, madrl grid retry runs one again"
+            f"not every cell is done: {counts}; madrl grid status says why; after madrl grid retry, run runs one again"
         )
     _say(f"all {len(identities)} cells are done")
 

@@ -152,7 +152,7 @@ def _claim(run: RunFolder, config: DictConfig) -> None:
     """Write config.yaml, or check that the one there describes the same run."""
     if run.config.exists():
         old, new = (OmegaConf.to_container(node) for node in (OmegaConf.load(run.config), config))
-        remedy = "give this one another name (trainer.experiment_name), or remove the folder"
+        remedy = "give this one another name (NAME=, or trainer.experiment_name), or remove the folder"
         check_same(old, new, f"{run.root} holds a run with", remedy, RESUMABLE)  # type: ignore[arg-type]
     write_text(run.config, OmegaConf.to_yaml(config))
 

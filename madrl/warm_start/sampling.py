@@ -161,8 +161,9 @@ def check_yield(harvests: Mapping[str, Harvest], settings: WarmStart) -> None:
         raise MadrlError(
             f"category {name!r}: of {worst.asked} responses asked for in it {worst.on_category} were, "
             f"{worst.correct} of these correct, {len(worst.kept)} usable{cut_off}: a yield of {worst.yield_:.1%}, "
-            f"below warm_start.min_yield={settings.min_yield:.1%}. {use} a stronger base model (paths.model), ask more "
-            "often (warm_start.samples_per_row), or leave the category out of the task's categories, in a task file"
+            f"below warm_start.min_yield={settings.min_yield:.1%}. {use} a stronger base model (paths.model, or "
+            "MODEL=), ask more often (warm_start.samples_per_row), or leave the category out of the task's categories. "
+            "A task file presets such keys in its field warm_start"
         )
 
 
