@@ -58,6 +58,7 @@ from madrl.run_folder import RunFolder
 from madrl.sampling.verbalized import ASKED
 from madrl.settings import Settings
 from madrl.temperature_sweep import sampling_stage
+from madrl.warm_start.config import compose
 
 TEMPERATURE = "1.4"
 
@@ -106,7 +107,7 @@ class Plan(NamedTuple):
     first: tuple[Stage, ...]
     warm_start: Recipe | None
     finetuning: Recipe | None
-    """The warm start towards the target, where that is another than the uniform one."""
+    """The warm start towards the target, where the task's own is towards another."""
     rows: tuple[Row, ...]
     settings: Settings
     ray_address: str
@@ -161,7 +162,7 @@ def plan_of(words: Sequence[str], variables: Mapping[str, str]) -> Plan:
     check_own_data(ours, config, holdout=True)
     settings = Settings.from_config(config["madrl"])
     finetuning = None
-    if warm_start is not None and np.ptp(settings.target):
+    if warm_start is not None and not np.allclose(compose(warm_start.hydra_overrides())[0].target, settings.target):
         weights = f"warm_start.target={target}"
         finetuning = replace(warm_start, name=f"{name}_finetuning", overrides=(*warm_start.overrides, weights))
     rows = [
@@ -209,6 +210,7 @@ def _trained(
     for label, form in forms.items():
         if _is(form, settings.reward):
             continue
+        _check_form(label, form, ours, config)
         # What makes the row is not for the overrides of all to change.
         own_keys = [key for of, key in FORM_KEYS.items() if of in form]
         others = tuple(word for word in ours.overrides if not any(sets(word, key) for key in own_keys))
@@ -223,6 +225,20 @@ def _trained(
         ]
         trained = (*([warm_start.run] if warm_start else []), recipe.run)
         yield Row(label, responses, tuple(stages), trained, is_run=True)
+
+
+def _check_form(label: str, form: Mapping[str, Any], ours: Recipe, config: Mapping[str, Any]) -> None:
+    """Raises MadrlError where a row's reward does not go with the settings of all, before anything is made."""
+    reward = {**config["madrl"]["reward"], **{key: form[key] for key in ("form", "divergence") if key in form}}
+    preset = ours.record.config.get("madrl", {}).get("reward", {})
+    if "calibrate" not in preset and not any(sets(word, "madrl.reward.calibrate") for word in ours.overrides):
+        reward["calibrate"] = False  # each run's own form decides
+    if "alpha" in form:
+        reward["alpha"] = float(form["alpha"])
+    try:
+        Settings.from_config({**config["madrl"], "reward": reward})
+    except MadrlError as error:
+        raise MadrlError(f"the row {label!r} cannot have the settings of all: {error}") from error
 
 
 def _is(form: Mapping[str, Any], own: RewardConfig) -> bool:
@@ -281,12 +297,12 @@ def _followed(row: Row, records: Sequence[Record]) -> float | None:
 
 
 def _minutes(folder: RunFolder) -> float | None:
-    """What a run's steps took, whatever interrupted them, or the last stage that made a warm start."""
+    """What a run's steps took, or the calls that made a warm start, whatever interrupted them."""
     if steps := [found["timing_s/step"] for found in folder.history().values() if "timing_s/step" in found]:
         return sum(steps) / 60
     stages = read_jsonl(folder.stages) if folder.stages.exists() else []
     seconds = [stage["seconds"] for stage in stages if stage["stage"] == WARM_START]
-    return seconds[-1] / 60 if seconds else None
+    return sum(seconds) / 60 if seconds else None
 
 
 def write_table(plan: Plan) -> Table:

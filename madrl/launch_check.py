@@ -138,7 +138,8 @@ def target_notes(settings: Settings, group_size: int) -> list[str]:
     if config.form in ("rlvr", "gapo") or not rare or group_size < 2:
         return []
     rare.sort(key=lambda i: target[i])
-    enough = math.ceil(FEW_IN_A_GROUP / max(float(target[rare[0]]), LEAST_SHARE))
+    # One more at least: that FEW_IN_A_GROUP of them are fewer may be a rounding error.
+    enough = max(group_size + 1, math.ceil(FEW_IN_A_GROUP / max(float(target[rare[0]]), LEAST_SHARE)))
     at_rest = {
         (size, calibrated): calibration.resting_shares(what_decides(target, size, config), calibrated).tolist()
         for size, calibrated in ((group_size, False), (group_size, True), (enough, False))

@@ -167,7 +167,9 @@ class Recipe:
 
     def _override(self, key: str) -> str:
         """The value that ``overrides`` give to a config key; empty where they give none."""
-        values = [value for name, _, value in (text.partition("=") for text in self.overrides) if name == key]
+        values = [
+            value for name, _, value in (text.partition("=") for text in self.overrides) if name.lstrip("+") == key
+        ]
         return values[-1] if values else ""
 
     @property
@@ -309,8 +311,9 @@ def recipe_of(words: Sequence[str], variables: Mapping[str, str]) -> Recipe:
         raise MadrlError(f"{' '.join(words)!r} names no recipe: write TASK TARGET DIVERGENCE, or TASK {WARM_START}")
     target, divergence = ("", "") if named[1] == WARM_START else named[1:]
     own = {"profile": variables.get("PROFILE") or "gpu", "seed": variables.get("SEED") or "42"}
-    for override in [word for word in overrides if word.partition("=")[0] in own]:
-        key, _, own[key] = override.partition("=")
+    for override in [word for word in overrides if word.partition("=")[0].lstrip("+") in own]:
+        key, _, value = override.partition("=")
+        own[key.lstrip("+")] = value
         overrides.remove(override)
     if not own["seed"].isdecimal():
         raise MadrlError(f"SEED={own['seed']!r} is not a whole number")

@@ -261,11 +261,13 @@ def _is_done(stage: Stage) -> bool:
 def _timed(name: str, description: str, times: Path) -> Iterator[None]:
     print(f"[{name}] {description}", flush=True)
     started = time.time()
-    yield
-    seconds = time.time() - started
+    try:
+        yield
+    finally:  # what was interrupted has cost its time as well
+        seconds = time.time() - started
+        with times.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"stage": name, "seconds": round(seconds, 1)}) + "\n")
     print(f"[{name}] done in {seconds:.0f} s", flush=True)
-    with times.open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"stage": name, "seconds": round(seconds, 1)}) + "\n")
 
 
 @contextmanager

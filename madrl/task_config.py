@@ -29,7 +29,7 @@ def with_task(overrides: Sequence[str], warm_start: bool = False) -> list[str]:
     return [*(text for text in overrides if text not in named), f"task={CHOSEN}"]
 
 
-REPLACED = ("madrl.target", "madrl.classifier_args", "madrl.verifier_args", "madrl.attributes")
+REPLACED = ("madrl.target", "madrl.classifier_args", "madrl.verifier_args", "madrl.attributes", "warm_start.target")
 """Keys whose value is set as a whole."""
 
 

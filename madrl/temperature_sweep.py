@@ -99,7 +99,7 @@ def sampling_stage(
     generate += ["--classifier-args", json.dumps(own.get("classifier_args") or {})]
     generate += ["--verifier-args", json.dumps(own.get("verifier_args") or {})]
     generate += ["--categories", ",".join(own["categories"]), "--samples", samples or str(rollout["val_kwargs"]["n"])]
-    generate += ["--temperature", temperature]
+    generate += ["--temperature", temperature, "--top-p", str(rollout["top_p"]), "--top-k", str(rollout["top_k"])]
     generate += ["--max-response-tokens", str(config["data"]["max_response_length"]), "--seed", str(config["seed"])]
     generate += ["--chat-template", json.dumps(config["data"].get("apply_chat_template_kwargs") or {})]
     generate += ["--tensor-parallel-size", str(rollout["tensor_model_parallel_size"]), *more]

@@ -29,6 +29,18 @@ def composed(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def own_task(folder: Path, **fields: Any) -> Path:
+    """The task file of examples/own_task with other fields, beside a row of each split."""
+    content: Any = yaml.safe_load((EXAMPLES / "own_task" / "task.yaml").read_text())
+    file = folder / "mine.yaml"
+    file.write_text(yaml.safe_dump(content | {"name": "mine"} | fields))
+    (folder / "greeting.py").write_text((EXAMPLES / "own_task" / "greeting.py").read_text())
+    (folder / "data").mkdir()
+    for split in ("train", "validation", "holdout"):
+        write_rows(folder / "data" / f"{split}.parquet", 1)
+    return file
+
+
 def plan(folder: Path, *words: str, profile: str = "tiny", **variables: str) -> alternatives.Plan:
     return plan_of(words, {"PROFILE": profile, "OUT": str(folder), **variables})
 
@@ -87,16 +99,27 @@ def test_a_task_without_correctness_has_one_form_of_ours_and_no_rlvr(tmp_path: P
     assert names == ["as it is", "temperature", "named", "verbalized", "finetuned", "GAPO, l2", "ours"]
 
 
-def test_a_task_without_a_naming_is_neither_named_nor_finetuned(tmp_path: Path) -> None:
-    content: Any = yaml.safe_load((EXAMPLES / "own_task" / "task.yaml").read_text())
-    del content["naming"]
-    file = tmp_path / "mine.yaml"
-    file.write_text(yaml.safe_dump(content | {"name": "mine"}))
-    (tmp_path / "greeting.py").write_text((EXAMPLES / "own_task" / "greeting.py").read_text())
-    (tmp_path / "data").mkdir()
-    for split in ("train", "validation", "holdout"):
-        write_rows(tmp_path / "data" / f"{split}.parquet", 1)
+def test_settings_that_a_row_cannot_have_are_told_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(
+        MadrlError, match=r"the row 'RLVR' cannot have the settings of all: calibrate=True with form=rlvr"
+    ):
+        plan(tmp_path, "gsm8k", "peak", "madrl.reward.calibrate=true")
+    with pytest.raises(MadrlError, match=r"the row .RLVR. cannot have the settings of all: .*hints"):
+        plan(tmp_path, "gsm8k", "uniform", "madrl.hints=2")
+    plan(tmp_path, "gsm8k", "{en: 3, es: 1}", NAME="skewed")
+
+
+def test_the_finetuned_row_has_the_target_s_mix_whatever_the_task_s_warm_start_has(tmp_path: Path) -> None:
+    file = own_task(tmp_path, warm_start={"target": {"english": 8, "spanish": 1, "french": 1}})
     found = plan(tmp_path, str(file))
+    assert found.finetuning is not None
+    assert "warm_start.target=uniform" in found.finetuning.overrides
+    finetuned = next(row for row in found.rows if row.name == "finetuned")
+    assert str(found.finetuning.run / "model") in finetuned.stages[0].command
+
+
+def test_a_task_without_a_naming_is_neither_named_nor_finetuned(tmp_path: Path) -> None:
+    found = plan(tmp_path, str(own_task(tmp_path, naming=None)))
     assert not {"named", "finetuned"} & {row.name for row in found.rows}
     assert found.warm_start is None
     train, _ = found.rows[-1].stages
@@ -138,6 +161,13 @@ def test_all_rows_are_sampled_at_the_temperature_of_the_trainings(tmp_path: Path
     assert found == {"as it is": "0.7", "temperature": "1.4", "named": "0.7", "verbalized": "0.7", "finetuned": "0.7"}
 
 
+def test_all_rows_are_sampled_from_the_tokens_that_the_trainings_sample_from(tmp_path: Path) -> None:
+    words = ("actor_rollout_ref.rollout.top_p=0.9", "actor_rollout_ref.rollout.top_k=20")
+    rows = plan(tmp_path, "gsm8k", "peak", *words).rows
+    for command in (" ".join(row.stages[0].command) for row in rows if not row.is_run):
+        assert "--top-p 0.9 --top-k 20" in command
+
+
 def test_no_row_is_taken_for_done_by_its_file_alone(tmp_path: Path) -> None:
     # Each stage's own command looks whether what is there is of the same settings.
     assert [stage.done for row in plan(tmp_path, "gsm8k", "peak").rows for stage in row.stages] == [None] * 17
@@ -152,10 +182,7 @@ def test_a_warm_start_of_another_model_is_refused_before_anything_is_made(tmp_pa
 
 
 def test_an_own_task_without_a_holdout_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    content: Any = yaml.safe_load((EXAMPLES / "own_task" / "task.yaml").read_text())
-    file = tmp_path / "mine.yaml"
-    file.write_text(yaml.safe_dump(content | {"data": str(tmp_path / "data")}))
-    (tmp_path / "greeting.py").write_text((EXAMPLES / "own_task" / "greeting.py").read_text())
+    file = own_task(tmp_path, data="nowhere")
     with pytest.raises(MadrlError, match=r"train.parquet: cannot be read as parquet \(no such file\)"):
         plan(tmp_path, str(file))
 

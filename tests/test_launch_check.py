@@ -175,6 +175,12 @@ def test_of_a_calibrated_run_it_is_told_where_it_rests_and_where_it_is_slow() ->
     assert "but slowly with less than rollout.n=20; without calibration at 0%" in rare
 
 
+def test_a_weight_that_is_rare_by_a_rounding_error_only_is_told_all_the_same() -> None:
+    # 147 / 98 is 1.5, and a little less in floating point.
+    [note] = target_notes(settings({"a": 1, "b": 97}, categories=["a", "b"], reward={"calibrate": True}), 147)
+    assert "the target wants 1% a, 1.5 of 147 responses" in note
+
+
 def test_where_no_offset_reaches_the_target_it_is_told_how_near_it_comes() -> None:
     # Groups of two categories: the normalised reward is a sign, and b rests where the signs balance.
     (note,) = target_notes(settings({"a": 1, "b": 0.05}, categories=["a", "b"], reward={"calibrate": True}), 16)

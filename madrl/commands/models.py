@@ -62,6 +62,8 @@ def generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     add("--categories", metavar="A,B,C", required=True, help="the declared categories, in order")
     add("--samples", type=int, metavar="K", required=True, help="responses to each prompt")
     add("--temperature", type=float, default=Sampling.temperature, help="(%(default)s)")
+    add("--top-p", type=float, default=Sampling.top_p, help="as vLLM's (%(default)s: all tokens)")
+    add("--top-k", type=int, default=Sampling.top_k, help="as vLLM's (%(default)s: all tokens)")
     add("--max-response-tokens", type=int, metavar="N", default=Sampling.max_response_tokens, help="(%(default)s)")
     add("--seed", type=int, default=Sampling.seed, help="of the responses (%(default)s)")
     add("--ask-category", action="store_true", help="ask each row once for each category, in a prompt that names it")
@@ -80,7 +82,14 @@ def generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     args = parser.parse_intermixed_args(words)
     chat_template = json_object(args.chat_template, "chat template", '{"enable_thinking": false}')
     sampling = Sampling(
-        args.model, args.temperature, args.max_response_tokens, args.seed, chat_template, args.trust_remote_code
+        args.model,
+        args.temperature,
+        args.max_response_tokens,
+        args.seed,
+        chat_template,
+        args.trust_remote_code,
+        args.top_p,
+        args.top_k,
     )
     grader = GraderSpec(
         args.classifier,

@@ -107,7 +107,7 @@ def select(cells: Iterable[Cell], filters: Filters) -> list[Cell]:
     cells = list(cells)
     selected = cells
     for field, wanted in filters.items():
-        known = {str(value) for cell in cells if (value := getattr(cell, field))}
+        known = {str(value) for cell in cells if (value := getattr(cell, field)) is not None}
         if unknown := sorted(set(wanted) - known):
             raise MadrlError(f"no cell has {field}={unknown[0]}: there are {', '.join(sorted(known))}")
         selected = [cell for cell in selected if str(getattr(cell, field)) in wanted]

@@ -104,7 +104,7 @@ def _array(plan: Plan, cells: Sequence[Standing], slots: int | None, supervisor:
 #SBATCH {needs}
 #SBATCH --requeue
 #SBATCH --signal=B:TERM@{GRACE_S}
-#SBATCH --output={plan.folder / "slurm"}/%A_%a.log
+#SBATCH --output={shlex.quote(f"{plan.folder}/slurm/%A_%a.log")}
 #SBATCH --open-mode=append
 cells=(
 {names}

@@ -102,7 +102,9 @@ def view_of(plan: Plan, standings: Sequence[Standing], width: int) -> list[Rende
     standings = sorted(standings, key=lambda s: order.index(s.state))
     rows = [row_of(plan.out, standing) for standing in standings]
     differing = [field for field in Cell._fields if len({row[field] for row in rows}) > 1] or ["seed"]
-    shared = [f"{field}={rows[0][field]}" for field in Cell._fields if field not in differing and rows[0][field]]
+    shared = [
+        f"{field}={rows[0][field]}" for field in Cell._fields if field not in differing and rows[0][field] is not None
+    ]
     reasons = defaultdict(list)
     for standing in standings:
         if standing.note:
@@ -150,7 +152,7 @@ def _text(row: Row, column: str) -> RenderableType:
         case "hash":
             return str(row["run"]).rpartition("-")[2]
         case _:
-            return str(row[column] or "")
+            return "" if row[column] is None else str(row[column])
 
 
 def summary_of(standings: Sequence[Standing]) -> Text:

@@ -110,8 +110,8 @@ def _write_json(content: Mapping[str, Any], path: Path) -> None:
 
 
 def summarize(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any] | None:
-    """``before`` and ``after`` of the run's first evaluated split, the seconds of each finished stage of the recipe
-    (summed, when it was finished more than once) and ``reward_share``; None while there is only one evaluation."""
+    """``before`` and ``after`` of the run's first evaluated split, the seconds of each stage of the recipe
+    (summed, when it was interrupted or run again) and ``reward_share``; None while there is only one evaluation."""
     split = evaluation["evaluations"][0]["split"]
     first, *last = [one for one in first_and_last(evaluation["evaluations"]) if one["split"] == split]
     if not last:

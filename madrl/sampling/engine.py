@@ -64,12 +64,20 @@ class Sampling:
     """Arguments of the model's chat template, such as ``enable_thinking``."""
     trust_remote_code: bool = False
     """Whether to run the code that the model's folder brings."""
+    top_p: float = 1.0
+    """Each token is one of the likeliest that have this probability together; 1: of all."""
+    top_k: int = -1
+    """Each token is one of so many likeliest; -1: of all."""
 
     def __post_init__(self) -> None:
         if not self.temperature > 0:
             raise MadrlError(f"temperature={self.temperature} is not above 0: greedy decoding has no distribution")
         if self.max_response_tokens < 1:
             raise MadrlError(f"max_response_tokens={self.max_response_tokens} must be at least 1")
+        if not 0 < self.top_p <= 1:
+            raise MadrlError(f"top_p={self.top_p} is not in (0, 1]")
+        if self.top_k < 1 and self.top_k != -1:
+            raise MadrlError(f"top_k={self.top_k} is neither -1 nor at least 1")
 
 
 class Generated(NamedTuple):
@@ -257,8 +265,8 @@ def _answer(connection: Connection) -> None:
         parameters = [
             SamplingParams(
                 temperature=sampling.temperature,
-                top_p=1.0,
-                top_k=-1,
+                top_p=sampling.top_p,
+                top_k=sampling.top_k,
                 max_tokens=sampling.max_response_tokens,
                 seed=seed,
             )

@@ -12,7 +12,7 @@ with the very file of one that was not interrupted (a GPU's kernels promise no e
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -44,6 +44,9 @@ BATCH = 512
 
 GRADED_LATER = 4
 """Batches that may wait for their verdicts while the engines go on."""
+
+ROWS_TO_TELL = 8
+"""A batch of responses to fewer rows tells no outage from references that nobody can read."""
 
 
 class Sampled(NamedTuple):
@@ -205,7 +208,8 @@ class Responses:
         """Grade a batch and write it down at once, whatever the engines do meanwhile."""
         rows = [self.rows[request.row] for request in batch]
         rollouts = [Rollout.to_row(row, response.text) for row, response in zip(rows, generated, strict=True)]
-        grades = await self._grader.grade_all(rollouts)
+        enough = is_enough((request.row for request in batch), len(self.rows))
+        grades = await self._grader.grade_all(rollouts, enough)
         self._journal.append(
             [
                 {
@@ -234,6 +238,12 @@ class Responses:
             ]
         )
         advance(len(batch))
+
+
+def is_enough(rows: Iterable[int], of: int) -> bool:
+    """Whether a batch of responses to these rows, of ``of`` in the data, can tell an outage: a few of many may have
+    references that nobody can read."""
+    return len(set(rows)) >= min(ROWS_TO_TELL, of)
 
 
 def prompt_keys(row: Row, categories: Sequence[str]) -> Record:

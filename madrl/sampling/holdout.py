@@ -25,8 +25,8 @@ def sample_holdout(root: str, initial: bool = False) -> Sampled:
     """Write RUN/holdout/S.jsonl, where S is the step of the last checkpoint; with ``initial`` RUN/holdout/0.jsonl, by
     the model that the run started from.
 
-    There are as many responses to each problem as validation takes, with the temperature, length, seed, classifier and
-    verifier of the run. The same call goes on after a kill.
+    There are as many responses to each problem as validation takes, with the temperature, top_p, top_k, length, seed,
+    classifier and verifier of the run. The same call goes on after a kill.
 
     A run that was trained on GPUs is sampled by the Ray cluster that RAY_ADDRESS names, as it was trained, or else by
     the GPUs here. Raises MadrlError when the folder holds no run, the run is being trained, it was trained on GPUs and
@@ -66,6 +66,8 @@ def _sample_here(run: RunFolder, initial: bool) -> Sampled:
             config.seed,
             OmegaConf.to_container(config.data.apply_chat_template_kwargs),  # type: ignore[arg-type]
             config.actor_rollout_ref.model.trust_remote_code,
+            rollout.top_p,
+            rollout.top_k,
         )
         function: Any = None
         if settings.verifier == COMPUTE_SCORE:

@@ -18,7 +18,7 @@ from madrl.grading.grader import Grader, GraderSpec
 from madrl.records import CLASSIFIED, Record, line_of, name_of, writable, write
 from madrl.rollout import Rollout
 from madrl.sampling.engine import Engines, Sampling, StartSampler
-from madrl.sampling.generate import BATCH, Sampled, generate_file, grader_of, prompt_keys
+from madrl.sampling.generate import BATCH, Sampled, generate_file, grader_of, is_enough, prompt_keys
 from madrl.sampling.requests import read_rows
 
 COUNT = 5
@@ -110,7 +110,8 @@ async def _graded(raw: Sequence[Record], data: Path, grader: Grader, seed: int) 
         answers = [answers_of(record["response"]) for record in batch]
         texts = [drawn(a, f"{seed}/{name_of(record)}") for a, record in zip(answers, batch, strict=True)]
         grades = await grader.grade_all(
-            Rollout.to_row(rows[record["row"]], text) for record, text in zip(batch, texts, strict=True)
+            [Rollout.to_row(rows[record["row"]], text) for record, text in zip(batch, texts, strict=True)],
+            is_enough((record["row"] for record in batch), len(rows)),
         )
         lines += [
             record

@@ -11,6 +11,7 @@ import gc
 import hashlib
 import logging
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ import numpy as np
 import ray
 import torch
 from omegaconf import OmegaConf
-from tensordict import TensorDict
+from tensordict import NonTensorData, NonTensorStack, TensorDict
 from verl.experimental.agent_loop import AgentLoopOutput
 from verl.protocol import DataProto
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
@@ -40,6 +41,9 @@ _AgentLoopWorker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
 
 GROUP_TIMING = "madrl_timing"
 """Key of each response's ``extra_fields`` under which the replay buffer finds its ``Timing``, as a dict."""
+
+AGAIN_COLUMN = "madrl_again"
+"""Column of a batch in which a prompt is sampled once more in its step: how often each row was before."""
 
 
 class Arrival(NamedTuple):
@@ -98,7 +102,8 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
                 kwargs[HINT_COLUMN] = ""
             elif kwargs[HINT_COLUMN]:
                 agent_name = HINTED_LOOP
-        seeded = {**sampling_params, SEED_PARAMETER[rollout.name]: session_seed(rollout.seed, trajectory, kwargs)}
+        seed = session_seed(rollout.seed, trajectory, kwargs, int(kwargs.pop(AGAIN_COLUMN, 0)))
+        seeded = {**sampling_params, SEED_PARAMETER[rollout.name]: seed}
         try:
             return await super()._run_agent_loop(seeded, trajectory, agent_name=agent_name, trace=trace, **kwargs)
         finally:  # a session that failed or gave no output must not hold its siblings up
@@ -141,6 +146,9 @@ class GroupAgentLoopManager(AgentLoopManagerTQ):
         self.agent_loop_workers_class = ray.remote(GroupAgentLoopWorker)
         settings = Settings.from_config(OmegaConf.to_container(self.config.madrl, resolve=True))  # type: ignore[arg-type]
         self._shares = ShareMean(settings, RunFolder(self.config.paths.run)) if settings.hints else None
+        self._step = -1
+        self._submitted: Counter[str] = Counter()
+        """How often each prompt was submitted in this training step."""
 
     def generate_sequences(self, prompts: TensorDict) -> None:
         """Start the prompts' sessions as veRL does; a training batch is told which category to ask for, if any.
@@ -156,18 +164,38 @@ class GroupAgentLoopManager(AgentLoopManagerTQ):
                 )
             step = int(prompts["global_steps"])
             assign_non_tensor_data(prompts, HINT_COLUMN, self._shares.before(step).lacking(step) or "")
+        if "validate" not in prompts and any(again := self._again(prompts)):
+            prompts[AGAIN_COLUMN] = NonTensorStack(*map(NonTensorData, again))
         super().generate_sequences(prompts)
 
+    def _again(self, prompts: TensorDict) -> list[int]:
+        """How often each row's prompt was submitted in this step before. Where groups are dropped and others sampled in
+        their place, data of few prompts come round within a step."""
+        if (step := int(prompts["global_steps"])) != self._step:
+            self._step = step
+            self._submitted.clear()
+        found = []
+        for row in zip(*(prompts[key] for key in ("data_source", "index", "raw_prompt")), strict=True):
+            name = repr(_prompt(*row))
+            found.append(self._submitted[name])
+            self._submitted[name] += 1
+        return found
 
-def session_seed(run_seed: int, trajectory: Mapping[str, Any], row: Mapping[str, Any]) -> int:
-    """The sampling seed of one session, in [0, 2^32): the same for the same (run seed, step, prompt, session),
-    whatever the schedule, and different for siblings.
+
+def _prompt(data_source: Any, index: Any, raw_prompt: Any) -> tuple[Any, ...]:
+    """A prompt's name, by its place in the data and its text: veRL draws a new random uid each time."""
+    return str(data_source), int(index), [(turn["role"], turn["content"]) for turn in raw_prompt]
+
+
+def session_seed(run_seed: int, trajectory: Mapping[str, Any], row: Mapping[str, Any], again: int = 0) -> int:
+    """The sampling seed of one session, in [0, 2^32): the same for the same (run seed, step, prompt, session, how often
+    the prompt was sampled in the step before), whatever the schedule, and different for siblings.
 
     veRL's own ``full_determinism`` gives every request one seed, which turns a whole group into one response.
-    The prompt is named by its place in the data and its text, because veRL draws a new random uid each time.
     """
-    prompt = (str(row["data_source"]), int(row["index"]), [(m["role"], m["content"]) for m in row["raw_prompt"]])
-    key = (run_seed, int(trajectory["step"]), bool(trajectory["validate"]), prompt, int(row["session_id"]))
+    prompt = _prompt(row["data_source"], row["index"], row["raw_prompt"])
+    key: tuple[Any, ...] = run_seed, int(trajectory["step"]), bool(trajectory["validate"]), prompt
+    key += (int(row["session_id"]), *([again] if again else []))
     return int.from_bytes(hashlib.blake2b(repr(key).encode(), digest_size=4).digest(), "little")
 
 

@@ -85,7 +85,8 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
         print(found, flush=True)
     run = RunFolder(config.paths.run)
     total = int(config.trainer.total_training_steps)
-    if run.checkpoint_step() < total:  # before the folder is claimed with a config that has to change
+    # Before the folder is claimed with a config that has to change.
+    if run.checkpoint_step() < total and not _is_finished(run, total):
         group_reward(config, compute_score_of(config)).grader.check_ready()
         check_prompt_lengths(config)
         check_attention(config)
@@ -94,7 +95,10 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     with locked(run.lock, f"{run.root} is being trained by another process: wait for it, or stop it first"):
         _claim(run, config)
         facts = _read_facts(run)
-        if run.checkpoint_step() < total:
+        if _is_finished(run, total):
+            lost = "" if run.checkpoint_step() else "; no checkpoint was kept: to train it again, give it another name"
+            print(f"{run.root}: already trained to step {total}{lost}")
+        elif run.checkpoint_step() < total:
             with _attempt(run, facts, overrides) as number:
                 metrics = run.attempt_metrics(number)
                 began = run.checkpoint_step()
@@ -103,8 +107,6 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
                 reached = last_step(metrics)
                 if reached < total:
                     raise MadrlError(f"veRL ended at step {reached} of {total} without an error: see {run.log}")
-        elif facts["attempts"] and facts["attempts"][-1]["status"] == "finished":
-            print(f"{run.root}: already trained to step {total}")
         else:  # stopped after the last checkpoint, during the last validation
             group_reward(config, compute_score_of(config)).grader.check_ready()
             with _attempt(run, facts, overrides):
@@ -155,6 +157,12 @@ def _claim(run: RunFolder, config: DictConfig) -> None:
         remedy = "give this one another name (NAME=, or trainer.experiment_name), or remove the folder"
         check_same(old, new, f"{run.root} holds a run with", remedy, RESUMABLE)  # type: ignore[arg-type]
     write_text(run.config, OmegaConf.to_yaml(config))
+
+
+def _is_finished(run: RunFolder, total: int) -> bool:
+    """Whether the last attempt came to its end at step ``total``; where nothing is saved, no checkpoint tells."""
+    attempts = _read_facts(run)["attempts"]
+    return bool(attempts) and attempts[-1]["status"] == "finished" and max(run.history(), default=0) >= total
 
 
 def _read_facts(run: RunFolder) -> dict[str, Any]:

@@ -127,6 +127,8 @@ class MadReplayBuffer(ReplayBuffer):
             batch, metrics = super().sample(global_steps, partition_id, batch_size)
         except RuntimeError:  # no response to any prompt
             self._watch.check_living()
+            expected = (batch_size + self._n_dropped) * self.group_size[partition_id]
+            check_outage(self._dropped, expected, self.settings.max_ungraded_rate, self._where)
             raise
         records = self._records(batch) + self._dropped
         groups = batch_size + self._n_dropped

@@ -46,6 +46,7 @@ def test_a_sweep_takes_any_seeds_and_a_filter_only_those_that_are_planned() -> N
     assert [cell.seed for cell in cells] == [7, 1]
     with pytest.raises(MadrlError, match="no cell has seed=42: there are 1, 7"):
         select(cells, filters_of(["seed=42"]))
+    assert [cell.seed for cell in select(asked("task=gsm8k", "form=rlvr", "seed=0,1"), filters_of(["seed=0"]))] == [0]
 
 
 @pytest.mark.parametrize(

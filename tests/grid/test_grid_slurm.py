@@ -1,6 +1,7 @@
 """What Slurm is given; a stand-in for sbatch runs the arrays that it gets."""
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -56,6 +57,14 @@ def test_slurm_gets_one_job_array_whose_tasks_are_the_cells(
         assert "is done already" in Ledger(plan.out, cell.run_name).log.read_text()
     assert main(["grid", "run", "--backend", "slurm", "--dry-run", "-o", str(plan.out)]) == 0
     assert "nothing else is planned" in capsys.readouterr().out
+
+
+def test_a_folder_with_a_space_in_its_name_stays_one_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("madrl.grid.slurm.STAMP", tmp_path / "no stack")
+    plan = stub_grid.planned(Plan(tmp_path / "my runs", "gpu", {"math": "hub/mine"}), *TWO_CELLS)
+    [text, _] = scripts(plan, standings(plan), None).values()
+    [line] = [line for line in text.splitlines() if line.startswith("#SBATCH --output=")]
+    assert shlex.split(line.removeprefix("#SBATCH ")) == [f"--output={tmp_path}/my runs/grid/slurm/%A_%a.log"]
 
 
 def test_the_scripts_are_bash_and_start_our_own_supervisor(plan: Plan) -> None:

@@ -83,6 +83,11 @@ def test_the_columns_are_those_in_which_the_cells_differ(plan: Plan) -> None:
     first, _, heads, *_ = rendered(plan, cells)
     assert first == "task=math, form=rlvr, profile=tiny"
     assert heads.split()[:2] == ["seed", "state"]
+    for cells, shown in (
+        ([standing(CellState.PLANNED, seed=seed) for seed in (0, 1)], "0 planned"),
+        ([standing(CellState.PLANNED, seed=0, task=task) for task in ("gsm8k", "math")], "seed=0"),
+    ):
+        assert shown in " ".join(" ".join(rendered(plan, cells)).split())
     identities = [
         Identity(Cell("synthetic_closed", "alone", target, "fkl", 200), "a", {}, 6000) for target in ("uniform", "peak")
     ]

@@ -149,6 +149,15 @@ def test_every_warm_start_resolves_in_both_profiles(name: str, profile: str) -> 
     assert settings.seed == 123
 
 
+def test_an_override_that_is_forced_or_added_counts_as_one_that_is_not(tmp_path: Path) -> None:
+    for prefix in ("", "+", "++"):
+        words = [f"{prefix}{word}" for word in ("seed=7", "trainer.n_gpus_per_node=4", "madrl.verifier=code")]
+        made = recipe_of(["math", "uniform", "rkl", *words], {"OUT": str(tmp_path)})
+        assert made.seed == 7
+        assert "++sft.trainer.n_gpus_per_node=4" in made.warm_start.overrides
+        assert made.runs_programs
+
+
 def test_the_variables_of_the_paper_s_grid_reach_the_config_and_the_run_s_name() -> None:
     for variables, reward, name in (
         ({"FORM": "additive", "ALPHA": "0.55"}, ("additive", 0.55, 1.0), "math_peak_l2_additive_alpha0.55_gpu_seed42"),

@@ -90,6 +90,14 @@ def test_several_engines_share_the_batches_and_each_answer_is_that_of_its_reques
     assert {answer.response_tokens for answered in answers.values() for answer in answered} == {1}, "one GPU each"
 
 
+def test_the_likeliest_token_alone_is_the_same_for_every_seed(real: Real, tmp_path: Path) -> None:
+    prompts: Prompts = {(0, None): [Message(role="user", content="Add.")]}
+    sampling = Sampling(str(real.model), max_response_tokens=8, top_k=1)
+    with Engines(sampling, prompts, 1, tmp_path) as engines:
+        [(_, answers)] = engines.generate([[Request(0, None, k) for k in range(16)]])
+    assert len({answer.text for answer in answers}) == 1
+
+
 @pytest.mark.parametrize(("variable", "threads"), [(None, "6 threads"), ("3", "3 threads")])
 def test_an_engine_on_the_cpu_has_all_cores_that_the_process_may_use_or_as_many_threads_as_are_set(
     variable: str | None, threads: str, real: Real, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

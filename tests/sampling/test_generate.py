@@ -18,7 +18,7 @@ from madrl.errors import MadrlError
 from madrl.files import read_jsonl
 from madrl.grading.grader import GraderSpec
 from madrl.records import name_of, read_graded
-from madrl.rollout import Rollout
+from madrl.rollout import Rollout, Verification
 from madrl.sampling import generate
 from madrl.sampling.engine import Generated, Sampling
 from madrl.sampling.generate import Sampled, generate_file
@@ -228,6 +228,28 @@ def test_a_verifier_that_is_down_stops_the_call_and_leaves_no_verdict_behind(row
         run(rows, model, samples=1, grader=judge)
     assert not (rows.parent / ".out.jsonl.partial").exists()
     assert not (rows.parent / "out.jsonl").exists()
+
+
+def unreadable_in_the_last_row(rollout: Rollout) -> Verification:
+    return Verification(None if rollout.ground_truth == "128" else 1.0, reason="cannot be read")
+
+
+def test_a_row_that_nobody_can_verify_stops_no_call_wherever_it_lies(tmp_path: Path, model: Path) -> None:
+    rows = write_rows(tmp_path / "holdout.parquet", 129)  # the last of which has a batch to itself
+    judge = GRADE._replace(verifier=f"{__name__}:unreadable_in_the_last_row")
+    lines = run(rows, model, samples=4, grader=judge).lines
+    assert [line["correct"] for line in lines] == [1.0] * 512 + [None] * 4
+
+
+def test_an_outage_that_begins_in_a_later_batch_stops_the_call(tmp_path: Path, model: Path) -> None:
+    rows = write_rows(tmp_path / "holdout.parquet", 140)
+    judge = GRADE._replace(verifier=f"{__name__}:down_after_the_first_batch")
+    with pytest.raises(MadrlError, match="could not grade 48 of 48 responses"):
+        run(rows, model, samples=4, grader=judge)
+
+
+def down_after_the_first_batch(rollout: Rollout) -> Verification:
+    return Verification(None if int(rollout.ground_truth) >= 128 else 1.0, reason="nobody answers")
 
 
 def named(rollout: object, *, name: str) -> str:

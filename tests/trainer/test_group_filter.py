@@ -243,6 +243,11 @@ def test_groups_that_all_fail_are_not_replaced_for_ever(tmp_path: Path) -> None:
         sampled(buffer_of(tmp_path, Script([LOST] * 100), "trainer.v1.sampler.sync_refill_failed_groups=True"))
 
 
+def test_a_batch_of_which_nothing_came_back_is_told_as_an_outage(tmp_path: Path) -> None:
+    with pytest.raises(MadrlError, match=r"train step 2: 100.0% of the responses .* 16 sessions failed"):
+        sampled(buffer_of(tmp_path, Script([LOST] * PROMPTS)))
+
+
 @pytest.mark.parametrize("overrides", [[], [FILTER]])
 def test_a_run_that_starts_collapsed_stops_in_its_first_batch(tmp_path: Path, overrides: list[str]) -> None:
     with pytest.raises(MadrlError, match=r"^launch check: .* 100.0% of the 2 prompts .*: madrl.launch_check=warn$"):

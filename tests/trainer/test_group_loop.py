@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +10,11 @@ import numpy as np
 import pytest
 import torch
 from omegaconf import DictConfig
+from tensordict import TensorDict
 from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput, _agent_loop_registry
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
 from verl.trainer.ppo.v1.agent_loop_tq import logger as verl_logger
+from verl.utils.tensordict_utils import assign_non_tensor_data, get_tensordict
 
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
@@ -22,6 +25,7 @@ from madrl.reward import score_group
 from madrl.rollout import Classification, Grade, Rollout, Verification
 from madrl.trainer.compose import compose
 from madrl.trainer.group_loop import (
+    AGAIN_COLUMN,
     Arrival,
     GroupAgentLoopManager,
     GroupAgentLoopWorker,
@@ -301,6 +305,26 @@ def test_a_seed_depends_on_the_run_the_step_the_prompt_and_the_phase_and_on_noth
     assert len({seed_of(3), *others}) == 5
 
 
+def test_a_prompt_that_comes_again_within_a_step_is_sampled_with_other_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[TensorDict] = []
+    monkeypatch.setattr(AgentLoopManagerTQ, "generate_sequences", lambda self, prompts: sent.append(prompts))
+    manager = object.__new__(GroupAgentLoopManager)
+    manager._shares, manager._step, manager._submitted = None, -1, Counter()
+    for step, rows in ((1, [3, 4]), (1, [4]), (1, [4, 5]), (2, [4])):
+        questions = [[{"role": "user", "content": f"q{row}"}] for row in rows]
+        columns = {"index": rows, "data_source": ["s"] * len(rows), "raw_prompt": questions}
+        batch = get_tensordict(columns | {"dummy": torch.zeros(len(rows), 1)})
+        assign_non_tensor_data(batch, "global_steps", step)
+        manager.generate_sequences(batch)
+    again = [list(batch[AGAIN_COLUMN]) if AGAIN_COLUMN in batch else None for batch in sent]
+    assert again == [None, [1], [2, 0], None]
+    row = {"raw_prompt": [], "session_id": 0, "data_source": "s", "index": 4}
+    trajectory = {"step": 1, "validate": False}
+    seeds = [session_seed(42, trajectory, row, times) for times in (0, 1, 2)]
+    assert len(set(seeds)) == 3
+    assert seeds[0] == session_seed(42, trajectory, row), "what is sampled once is sampled as ever"
+
+
 def test_two_rows_with_the_same_text_are_sampled_apart() -> None:
     assert seed_of(3, index=0) != seed_of(3, index=1)
 
@@ -354,6 +378,10 @@ async def test_a_request_carries_its_seed_under_the_name_that_the_engine_knows(
         {"temperature": 1.0}, trajectory, agent_name="recording", trace=False, **row
     )
     assert sent == {"temperature": 1.0, parameter: session_seed(config.seed, trajectory, row)}
+    sent = await WorkerWithoutEngine(config)._run_agent_loop(
+        {}, trajectory, agent_name="recording", trace=False, **row, **{AGAIN_COLUMN: 2}
+    )
+    assert sent == {parameter: session_seed(config.seed, trajectory, row, 2)}
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from madrl import process, progress
 from madrl.errors import MadrlError
 from madrl.failures import last_error
 from madrl.files import JsonLinesTail, locked
+from madrl.grading.choice import choice_ground_truth
 from madrl.grading.programs.program import URLS_VARIABLE
 from madrl.process import CPU_ENVIRONMENT, hydra_value, run_logged
 from madrl.run_folder import RunFolder
@@ -58,6 +59,28 @@ def test_a_run_folder_refuses_another_run(tmp_path: Path) -> None:
     _claim(run, compose(overrides(tmp_path)))
     with pytest.raises(MadrlError, match=r"madrl.reward.divergence='rkl', not 'l2': give this one another name"):
         _claim(run, compose(overrides(tmp_path, "madrl.reward.divergence=l2")))
+
+
+def test_a_finished_run_that_kept_no_checkpoint_is_not_trained_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for split in ("train", "validation"):
+        (tmp_path / "data").mkdir(exist_ok=True)
+        truth = choice_ground_truth(("a", "b", "c", "d", "e"))
+        row = make_row(data_source="s", prompt="Name one.", ability="choice", ground_truth=truth, index=0, split=split)
+        write_parquet([row], tmp_path / "data" / f"{split}.parquet")
+    run = RunFolder(tmp_path / "run")
+    mine = overrides(run.root, "trainer.save_freq=-1", "trainer.total_training_steps=2", "paths.model=nowhere")
+    mine += [f"paths.data={tmp_path}/data", f"data.val_files={tmp_path}/data/validation.parquet"]
+    run.metrics.mkdir(parents=True)
+    run.facts.write_text(json.dumps({"attempts": [{"status": "finished", "overrides": []}]}))
+    run.attempt_metrics(1).write_text("".join(f'{{"step": {step}, "data": {{}}}}\n' for step in (0, 1, 2)))
+    train(mine)
+    assert capsys.readouterr().out == (
+        f"{run.root}: already trained to step 2; no checkpoint was kept: to train it again, give it another name\n"
+    )
+    with pytest.raises(MadrlError, match="cannot load the tokenizer of 'nowhere'"):
+        train([*mine, "trainer.total_training_steps=3"])  # which it has not been
 
 
 def test_a_run_may_be_trained_further(tmp_path: Path) -> None:

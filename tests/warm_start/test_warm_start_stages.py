@@ -266,6 +266,15 @@ def test_a_task_file_presets_keys_of_its_warm_start_which_the_command_line_chang
             assert compose([*words, "warm_start.response_tokens=40"])[0].response_tokens == 40
 
 
+def test_a_mix_on_the_command_line_takes_the_place_of_the_task_file_s(tmp_path: Path) -> None:
+    plugins = {"classifier": "choice", "verifier": "listed_option", "naming": "option", "data": "rows"}
+    mine = {**plugins, "categories": ["rank_1", "rank_5"], "warm_start": {"target": {"rank_1": 1, "rank_5": 3}}}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(mine))
+    words = [f"task={tmp_path}/mine.yaml", "profile=small", f"paths.run={tmp_path}/run", "paths.model=x"]
+    assert compose(words)[0].target.tolist() == [0.25, 0.75]
+    assert compose([*words, "warm_start.target={rank_1: 1}"])[0].target.tolist() == [1.0, 0.0]
+
+
 def test_only_complete_checkpoints_count(tmp_path: Path) -> None:
     for step in (5, 10, 15):
         write_model(tmp_path / "checkpoints" / f"global_step_{step}" / "huggingface")
