@@ -128,7 +128,7 @@ def _local_part(file: Path, name: str, split: str, columns: Sequence[str] | None
 def _count_rows(file: Path) -> int:
     if file.suffix == ".jsonl":
         with file.open("rb") as lines:
-            return sum(1 for _ in lines)
+            return sum(1 for line in lines if line.strip())
     return sum(1 for _ in _rows(file, columns=()))
 
 
@@ -145,6 +145,8 @@ def _read_jsonl(file: Path) -> Iterator[tuple[str, object]]:
     """A JSON object on each line."""
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
             try:
                 yield f"line {number}", json.loads(line.decode())
             except ValueError as error:  # of either kind: not UTF-8, not JSON
@@ -178,7 +180,7 @@ def _read_csv(file: Path) -> Iterator[tuple[str, object]]:
     """The rows below a line of column names; every value is text."""
     row = 0
     try:
-        with file.open(encoding="utf-8", newline="") as lines:
+        with file.open(encoding="utf-8-sig", newline="") as lines:  # a spreadsheet writes a mark first
             for fields in csv.DictReader(lines, strict=True):
                 if None in fields or None in fields.values():  # more values than names, or fewer
                     raise MadrlError(f"{file}, row {row}: not as many values as columns: {IS_IT_COMPLETE}")

@@ -19,6 +19,9 @@ from madrl.files import read_json
 
 TAGS = ["madrl", "verl", "grpo", "reinforcement-learning"]
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+ADDRESS = re.compile(r"\b([a-z][a-z0-9+.-]*://)[^\s\[\],'\"{}]*")
+PATH = re.compile(r"(?<![^\s=\[,{('\":])(?:~|/(?!/))[^\[\],'\"{}]*/")
+"""An absolute path up to its last part, wherever in an override a value may begin."""
 
 
 def model_card(run: Run, name: str, step: int, evaluated_to: int) -> str:
@@ -154,9 +157,9 @@ def _last_attempt(run: Run) -> dict[str, Any]:
 
 
 def _command(overrides: Sequence[str]) -> str:
-    """`madrl train` with the overrides of the run, for a shell; of each path in them that is absolute the last part."""
-    shown = [re.sub(r"(?<![^=\[,])[/~][^\[\],]*/", "", override) for override in overrides]
-    return shlex.join(["madrl", "train", *shown])
+    """`madrl train` with the overrides of the run, for a shell; of each path in them that is absolute the last part, of
+    each address the scheme."""
+    return shlex.join(["madrl", "train", *(PATH.sub("", ADDRESS.sub(r"\1...", override)) for override in overrides)])
 
 
 def _is_on_hub(model: str) -> bool:

@@ -7,6 +7,7 @@ Nothing here imports veRL, Ray or vLLM, so that everything which starts them can
 import contextlib
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -103,7 +104,8 @@ def hydra_value(value: Any) -> str:
         return f"[{','.join(hydra_value(item) for item in value)}]"
     if isinstance(value, bool | int | float):
         return str(value)
-    escaped = str(value).replace("'", "\\'")
+    # Hydra takes a backslash for itself but before a quote, and the last character is before the closing one.
+    escaped = re.sub(r"(\\+)(?='|$)", r"\1\1", str(value)).replace("'", "\\'")
     return f"'{escaped}'"
 
 
@@ -140,7 +142,8 @@ def run_logged(
                 on_poll()
             on_poll()
         finally:
-            _stop(child)
+            with told_to_stop(signal.SIGINT):  # a second Ctrl-C must not leave the child behind
+                _stop(child)
     if told:
         raise SystemExit(128 + told[0].value)
     if child.returncode != 0:

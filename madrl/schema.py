@@ -164,7 +164,12 @@ def write_parquet(rows: Sequence[Row], path: str | Path) -> None:
     check_rows(rows, path)
     try:
         table = pa.Table.from_pylist(rows)
+        with replacing(path) as unfinished:
+            pq.write_table(table, unfinished)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise MadrlError(f"{path}: rows disagree on a column's type ({error}): store mixed values as JSON") from error
-    with replacing(path) as unfinished:
-        pq.write_table(table, unfinished)
+    except (pa.ArrowNotImplementedError, OverflowError, UnicodeEncodeError) as error:
+        raise MadrlError(
+            f"{path}: parquet cannot hold a value ({error}): store an empty mapping, a whole number of more than 64 "
+            "bits or half a surrogate pair as JSON, or leave it out"
+        ) from error

@@ -87,6 +87,11 @@ def test_the_card_has_the_command_and_the_versions_and_no_folder_of_the_machine(
     facts = json.loads(run.folder.facts.read_text())
     files = "data.train_files=[/home/me/a.parquet,~/b.parquet]"
     overrides = ["task=gsm8k", "madrl.target={en: 1, fr: 2}", "paths.run=/home/me/run", files, "paths.model=Qwen/Qwen3"]
+    overrides += [
+        "madrl.classifier_args={model: /home/me/enc, cache: '/home/me/a b/c', n: 2}",
+        "paths.data='/home/me/d e'",
+    ]
+    overrides += ["madrl.verifier_args={base_url: 'http://judge.home/me/v1', key: file:///home/me/k, h: ~/secret/x}"]
     facts["attempts"][-1] |= {"overrides": overrides, "versions": {"madrl": "1.2", "verl": "0.9.1"}}
     run.folder.facts.write_text(json.dumps(facts))
     config = run.folder.config
@@ -94,8 +99,11 @@ def test_the_card_has_the_command_and_the_versions_and_no_folder_of_the_machine(
     card = model_card(run, "mine", STEPS, STEPS)
     assert (
         "madrl train task=gsm8k 'madrl.target={en: 1, fr: 2}' paths.run=run 'data.train_files=[a.parquet,b.parquet]' "
-        "paths.model=Qwen/Qwen3\n"
+        "paths.model=Qwen/Qwen3 "
     ) in card
+    assert "{model: enc, cache: " in card
+    assert "n: 2}" in card
+    assert not any(hidden in card for hidden in ("judge.home", "secret"))
     assert "Versions: madrl 1.2, verl 0.9.1." in card
     assert "/home/me" not in card
     assert header_of(card).base_model is None

@@ -200,6 +200,13 @@ def test_rows_that_disagree_on_a_type_are_refused_by_name(tmp_path: Path) -> Non
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("value", [2**63, "\ud800", {}], ids=["a huge number", "half a pair", "an empty mapping"])
+def test_what_parquet_cannot_hold_is_refused_by_the_file_s_name(tmp_path: Path, value: object) -> None:
+    with pytest.raises(MadrlError, match=r"a.parquet: parquet cannot hold a value .*as JSON, or leave it out"):
+        write_parquet([a_row(0, extra={"level": value})], tmp_path / "a.parquet")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_bad_row_in_a_file_is_named_by_file_and_number(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     rows: list[dict[str, Any]] = [dict(a_row(0)), {**a_row(1), "ability": ""}]

@@ -64,6 +64,8 @@ class Batches:
                 await self._answer([waiting.popleft() for _ in range(min(MAX_BATCH, len(waiting)))])
         finally:
             del self._queues[asyncio.get_running_loop()]
+            for one in waiting:  # nobody works on them any more
+                one.result.cancel()
 
     async def _answer(self, batch: list[Waiting]) -> None:
         try:
@@ -73,10 +75,13 @@ class Batches:
                 raise PluginError(
                     f"{self._what} returned {shown} for {len(batch)} responses: return a list with one each, in order"
                 )
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            cancelled = isinstance(error, asyncio.CancelledError)
             for one in batch:
                 if not one.result.done():  # who waited for it may be gone
-                    one.result.set_exception(error)
+                    one.result.set_exception(RuntimeError(f"{self._what} was cancelled") if cancelled else error)
+            if cancelled and (task := asyncio.current_task()) and task.cancelling():
+                raise  # it is the work that was cancelled, and not something that the function waited for
             return
         for one, result in zip(batch, found, strict=True):
             if not one.result.done():

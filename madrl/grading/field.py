@@ -150,11 +150,13 @@ def _names(categories: Sequence[str], aliases: Mapping[str, str]) -> dict[str, s
         raise MadrlError("the values name the declared categories, and none are declared: declare them")
     if not isinstance(aliases, Mapping):
         raise MadrlError(f"aliases {aliases!r}: write {{value: category}}")
+    if unquoted := [value for value in aliases if not isinstance(value, str)]:
+        raise MadrlError(f"alias {unquoted[0]!r} is no text: write it in quotes (YAML reads a bare yes as true)")
     names: dict[str, str] = {}
     for value, category in [*zip(categories, categories, strict=True), *aliases.items()]:
         if category not in categories:
             raise MadrlError(f"alias {value!r} is of {category!r}, which is no category: {', '.join(categories)}")
-        read = _compared(str(value))
+        read = _compared(value)
         if not read or names.setdefault(read, category) != category:
             other = names.get(read)
             same = f"reads the same as one of {other!r}" if read else "has nothing that is compared"

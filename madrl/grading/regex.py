@@ -71,11 +71,13 @@ class RegexClassifier:
     @staticmethod
     def _check(category: str, pattern: str) -> None:
         import pyarrow
+        from pyarrow import compute
 
         if not isinstance(pattern, str):
             raise MadrlError(f"pattern {pattern!r} of {category!r} is no text")
         try:
-            _starts([""], pattern)
+            # As it is: the search puts it in parentheses, in which "a)(b" would be two groups.
+            compute.match_substring_regex(pyarrow.array([""], pyarrow.string()), pattern)
         except pyarrow.ArrowInvalid as error:
             reason = str(error).removeprefix("Invalid regular expression: ")
             raise MadrlError(

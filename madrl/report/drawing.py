@@ -28,6 +28,11 @@ def draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], title
     import matplotlib
 
     matplotlib.use("Agg")
+    with matplotlib.rc_context({"text.parse_math": False}):  # a name may have a $
+        _draw(panels, columns, paths, title)
+
+
+def _draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], title: str) -> None:
     import matplotlib.pyplot as plt
 
     rows = math.ceil(len(panels) / columns)

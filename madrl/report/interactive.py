@@ -151,7 +151,8 @@ def _layout(panel: Panel) -> dict[str, Any]:
     return {
         "yaxis": y,
         "xaxis": {"title": {"text": panel.x}, "gridcolor": LINE + "80", "zeroline": False}
-        | (log if panel.log_x else {}),
+        | (log if panel.log_x else {})
+        | ({"type": "category"} if panel.categories else {}),  # which may look like numbers
         # Above: room for two lines of legend below the buttons, which is what a narrow screen needs.
         "margin": {"l": 64, "r": 16, "t": 86, "b": 44 if panel.x else 30},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},

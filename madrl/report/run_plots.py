@@ -1,7 +1,7 @@
 """The plots of one run: what is logged at every step and what its evaluations show; and of any set of evaluations."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -242,23 +242,26 @@ def _jsd(name: str, training: list[Series], floor: FloorAt | None, evaluations: 
 def _accuracy(run: Run) -> Panel:
     """The accuracy in the scores that the run dumps at every step, without hinted responses, in BINS stretches of equal
     length."""
-    scores = dict(run.dumps(run.folder.scores))
-    steps = list(scores)
+    right: dict[int, Counter[str]] = {}
+    counted: dict[int, Counter[str]] = {}
+    for step, scores in run.dumps(run.folder.scores):  # of which memory holds one at a time
+        right[step], counted[step] = Counter(), Counter()
+        for score in scores:
+            if is_ungraded(score) or score.get(HINTED):
+                continue
+            for name in filter(None, ("all", score["category"])):
+                right[step][name] += score["correct"]
+                counted[step][name] += 1
+    steps = list(counted)
     length = max(1, math.ceil(len(steps) / BINS))
     stretches = [steps[i : i + length] for i in range(0, len(steps), length)]
     values: dict[str, list[float | None]] = defaultdict(list)
     notes: dict[str, list[str]] = defaultdict(list)
     for stretch in stretches:
-        graded: dict[str, list[float]] = defaultdict(list)
-        for score in (score for step in stretch for score in scores[step]):
-            if is_ungraded(score) or score.get(HINTED):
-                continue
-            for name in filter(None, ("all", score["category"])):
-                graded[name].append(score["correct"])
         for name in ("all", *run.settings.categories):
-            right, n = sum(graded[name]), len(graded[name])
-            values[name].append(right / n if n >= MIN_COMPLETIONS else None)
-            notes[name].append(f"steps {stretch[0]} to {stretch[-1]}: {right:g} of {n}")
+            total, n = (sum(of[step][name] for step in stretch) for of in (right, counted))
+            values[name].append(total / n if n >= MIN_COMPLETIONS else None)
+            notes[name].append(f"steps {stretch[0]} to {stretch[-1]}: {total:g} of {n}")
     middles = [(stretch[0] + stretch[-1]) / 2 for stretch in stretches]
     colors = {"all": INK} | {name: COLORS[i % len(COLORS)] for i, name in enumerate(run.settings.categories)}
     series = [

@@ -34,7 +34,7 @@ class Sample(NamedTuple):
 def sample_responses(run: Run) -> Iterator[Sample]:
     """The first responses of each category in the newest dump, the holdout's where validation has one of the same step:
     verdicts in turn, no problem twice with one verdict."""
-    dumps = [dump for folder in (run.folder.holdout, run.folder.validation) for dump in run.dumps(folder)]
+    dumps = (dump for folder in (run.folder.holdout, run.folder.validation) for dump in run.dumps(folder))
     _, last = max(dumps, key=lambda dump: dump[0], default=(0, []))
     names = ("reason",) if run.settings.verifier == "code" else ("reason", "answer", "ground_truth")
     rows = classified(last_turns(last))

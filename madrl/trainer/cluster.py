@@ -55,6 +55,11 @@ def join(address: str, **options: Any) -> None:
 
     Raises MadrlError when nothing listens there, which Ray would try for ever, and when it does not let us in.
     """
+    if address.startswith("ray://"):
+        raise MadrlError(
+            f"{address} is for a client outside the Ray cluster, which does not train: start this on one of its nodes, "
+            "with the address that `ray start` told, HEAD:6379"
+        )
     import ray
     from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
 

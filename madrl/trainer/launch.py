@@ -160,9 +160,11 @@ def _claim(run: RunFolder, config: DictConfig) -> None:
 
 
 def _is_finished(run: RunFolder, total: int) -> bool:
-    """Whether the last attempt came to its end at step ``total``; where nothing is saved, no checkpoint tells."""
+    """Whether the last attempt came to its end at step ``total``. The metrics tell, where nothing is saved; or the
+    checkpoint, where the last validation had to be made again."""
     attempts = _read_facts(run)["attempts"]
-    return bool(attempts) and attempts[-1]["status"] == "finished" and max(run.history(), default=0) >= total
+    reached = max(run.checkpoint_step(), max(run.history(), default=0))
+    return bool(attempts) and attempts[-1]["status"] == "finished" and reached >= total
 
 
 def _read_facts(run: RunFolder) -> dict[str, Any]:
@@ -230,9 +232,7 @@ def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[dict[str, st
     each other's weights, or wait forever.
     """
     address = _ray_address(config)
-    # A driver belongs to a node of its cluster, unless it is a client of Ray's that only talks to one.
-    notice = f"{run.root} waits for its turn: another training runs on this machine, or others take its GPUs"
-    with contextlib.nullcontext() if address.startswith("ray://") else all_gpus(notice):
+    with all_gpus(f"{run.root} waits for its turn: another training runs on this machine, or others take its GPUs"):
         if address == "local":
             yield own_token()
         else:

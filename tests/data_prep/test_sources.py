@@ -94,6 +94,15 @@ def test_every_format_gives_the_same_rows_with_their_places(tmp_path: Path) -> N
     assert read(tmp_path / "d")[39].where == "train.csv, row 39"
 
 
+def test_blank_lines_and_a_spreadsheet_s_mark_are_nothing(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a/train.jsonl", ROWS[:2])
+    path.write_text(path.read_text().replace("\n", "\n\n") + " \n")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/train.csv").write_text("\ufeff" + csv_text(ROWS[:2]), encoding="utf-8")
+    for folder in ("a", "b"):
+        assert [record.fields for record in read(tmp_path / folder)] == ROWS[:2]
+
+
 def test_a_json_file_with_one_object_is_one_row(tmp_path: Path) -> None:
     (tmp_path / "train").mkdir()
     (tmp_path / "train/1.json").write_text(json.dumps(ROWS[0]))

@@ -157,6 +157,21 @@ async def test_an_exception_leaves_its_batch_ungraded_and_no_other() -> None:
     assert await grader.grade(Rollout("a", "")) == Grade("a", None, queued=1)
 
 
+async def test_a_function_that_waits_for_what_was_cancelled_leaves_its_batch_ungraded_and_no_other() -> None:
+    async def classify(rollouts: list[Rollout]) -> list[str]:
+        if rollouts[0].response == "a":
+            other = asyncio.create_task(asyncio.sleep(1000))
+            other.cancel()
+            await other
+        return ["b"] * len(rollouts)
+
+    grader = Grader(GraderSpec(classify, None, ()))
+    lost = await asyncio.gather(*map(grader.grade, rollouts("a", "a")))
+    assert [(one.category, one.classified) for one in lost] == [(None, False)] * 2
+    assert all("was cancelled" in one.reason for one in lost)
+    assert (await grader.grade(Rollout("b", ""))).category == "b"
+
+
 async def test_a_response_that_nobody_waits_for_any_more_costs_its_batch_nothing() -> None:
     started, may_go = asyncio.Event(), asyncio.Event()
 

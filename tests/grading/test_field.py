@@ -61,6 +61,7 @@ def test_objects_come_from_left_to_right_without_those_inside_of_others() -> Non
         ({"json": "a", "categories": ("yes", "Yes.")}, "value 'Yes.' of 'Yes.' reads the same as one of 'yes'"),
         ({"json": "a", "categories": ("a", "!")}, "value '!' of '!' has nothing that is compared"),
         ({"json": "a", "aliases": {"y": "yes"}, "categories": STANCES}, "alias 'y' is of 'yes'"),
+        ({"json": "a", "aliases": {True: "agree"}, "categories": STANCES}, "alias True is no text: write it in quotes"),
         ({"json": "a", "aliases": ["y"], "categories": STANCES}, "aliases ['y']: write {value: category}"),
     ],
 )

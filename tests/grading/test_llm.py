@@ -149,6 +149,21 @@ async def test_a_response_that_alone_gets_no_answer_is_off_support(answer: Reply
     assert found == Classification(None, "no answer to this response")
 
 
+@pytest.mark.parametrize("down", [Reply(400, b"billing limit"), Reply(200, b"<html>maintenance</html>")])
+async def test_what_is_cached_of_an_empty_response_hides_no_outage(down: Reply, tmp_path: Path) -> None:
+    is_down = False
+
+    async def handler(request: dict[str, Any]) -> Reply:
+        return down if is_down or "is agree" in request["messages"][0]["content"] else category("none")
+
+    async with service(handler) as asked:
+        classify = classifier(asked, cache=str(tmp_path))
+        assert await classify(Rollout("is agree", "")) == Classification(None, "no answer to this response")
+        is_down = True
+        with pytest.raises(MadrlError):
+            await classify(Rollout("an honest response", ""))
+
+
 @pytest.mark.parametrize("status", [401, 403, 404, 405])
 async def test_a_request_that_is_refused_is_sent_once_and_the_reason_is_told(status: int) -> None:
     async with service(script(Reply(status, b'{"error": "no such thing"}'))) as asked:

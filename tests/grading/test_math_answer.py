@@ -32,6 +32,16 @@ async def _verify(pairs: Iterable[tuple[str, str]]) -> list[Verification]:
     return await asyncio.gather(*(verify_math(Rollout(response, reference)) for reference, response in pairs))
 
 
+@pytest.mark.parametrize(
+    "cut_off", ["So the answer is $", "The answer is \\(", "It is \\boxed{\\,}", "It is \\boxed{.}"]
+)
+async def test_a_response_that_was_cut_off_changes_the_verdict_on_no_other(cut_off: str) -> None:
+    reference = f"x^2+y^2={25 + len(cut_off)}"
+    [cut] = await _verify([(reference, cut_off)])
+    right = f"\\boxed{{y^2 = {25 + len(cut_off)} - x^2}}"
+    assert [cut.correctness, (await _verify([(reference, right)]))[0].correctness] == [0.0, 1.0]
+
+
 @pytest.mark.parametrize("group", sorted({case["group"] for case in CASES}))
 async def test_labelled_pairs_get_their_labels(group: str) -> None:
     cases = [case for case in CASES if case["group"] == group]

@@ -69,7 +69,9 @@ def test_a_pattern_that_backtracking_would_never_finish_takes_milliseconds(patte
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ({"patterns": {"a": "("}}, r"pattern '(' of 'a' (missing ): (()"),
+        ({"patterns": {"a": "("}}, r"pattern '(' of 'a' (missing ): ()"),
+        ({"patterns": {"a": "a)(b"}}, "pattern 'a)(b' of 'a' (unexpected ): a)(b)"),
+        ({"patterns": {"a": "a)|(x"}}, "(unexpected ): a)|(x)"),
         ({"patterns": {"a": "a(?=b)"}}, "no lookahead, lookbehind or backreference"),
         ({"patterns": {"a": r"(a)\1"}}, r"pattern '(a)\\1' of 'a'"),
         ({"patterns": {"a": 1}}, "pattern 1 of 'a' is no text"),

@@ -109,6 +109,11 @@ def test_a_reference_that_hangs_is_ungraded_and_costs_one_deadline(pool: WorkerP
         assert [pool.submit(reference, f"{n}x").result(LONG_S) for n in range(20)] == [bad] * 20
 
 
+def test_an_answer_with_nothing_in_it_is_wrong_and_says_nothing_of_the_reference(pool: WorkerPool) -> None:
+    assert pool.submit("x^2+3", "").result(LONG_S).reason == "wrong"
+    assert pool.submit("x^2+3", "3+x^2").result(LONG_S) == EQUAL
+
+
 def test_a_reference_that_is_no_formula_is_ungraded(pool: WorkerPool) -> None:
     assert pool.submit(r"\frac{1}{", "x").result(LONG_S) == Verification(None, reason="bad_reference")
 

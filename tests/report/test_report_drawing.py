@@ -28,6 +28,16 @@ def test_a_panel_with_gaps_infinities_and_zeros_is_drawn(tmp_path: Path, title: 
     assert (tmp_path / "b").read_bytes().startswith(b"%PDF")
 
 
+def test_categories_may_look_like_formulas_and_numbers(tmp_path: Path) -> None:
+    for names in (["$5_to_$10", "$x^$"], ["1", "2"]):
+        bars = Series("$a_$ or $", "bars", names, [0.4, 0.6], "#E69F00")
+        draw([Panel(["shares"], [bars], "share")], 1, {"png": tmp_path / "a"})
+        [choice] = plot_data(Plot("p", "", "", [Panel(["shares"], [bars], "share")]))["choices"]
+        assert choice["layout"]["xaxis"]["type"] == "category"
+    [choice] = plot_data(Plot("p", "", "", [Panel(["curves"], [CURVE], "JSD")]))["choices"]
+    assert "type" not in choice["layout"]["xaxis"]
+
+
 def test_a_page_has_gaps_where_a_curve_is_infinite_and_a_dot_where_a_bar_is_missing() -> None:
     few = Series(BARS.name, "bars", BARS.x, BARS.y, BARS.color, notes=BARS.notes, dots="below 30 graded responses")
     panels = [Panel(["curves"], [CURVE], "JSD", levels=[FLOOR], log=True), Panel(["bars"], [few], "pass@1")]

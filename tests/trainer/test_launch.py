@@ -26,7 +26,7 @@ from madrl.run_folder import RunFolder
 from madrl.schema import make_row, write_parquet
 from madrl.trainer import launch
 from madrl.trainer.compose import compose
-from madrl.trainer.launch import _claim, _one_of_its_own, train
+from madrl.trainer.launch import _claim, _is_finished, _one_of_its_own, train
 from madrl.trainer.progress import progress_of
 from madrl.trainer.rehearsal import rehearse
 
@@ -81,6 +81,20 @@ def test_a_finished_run_that_kept_no_checkpoint_is_not_trained_again(
     )
     with pytest.raises(MadrlError, match="cannot load the tokenizer of 'nowhere'"):
         train([*mine, "trainer.total_training_steps=3"])  # which it has not been
+
+
+def test_a_run_whose_last_validation_was_made_again_is_finished(tmp_path: Path) -> None:
+    """veRL saves, validates and then logs a step: of one that was killed while it validated there are no metrics."""
+    run = RunFolder(tmp_path)
+    run.metrics.mkdir()
+    run.attempt_metrics(1).write_text('{"step": 1, "data": {}}\n')
+    run.checkpoints.mkdir()
+    (run.checkpoints / "latest_checkpointed_iteration.txt").write_text("2")
+    attempts = [{"status": "killed", "overrides": []}]
+    for status, finished in (("running", False), ("finished", True)):
+        run.facts.write_text(json.dumps({"attempts": [*attempts, {"status": status, "overrides": []}]}))
+        assert _is_finished(run, 2) is finished
+    assert not _is_finished(run, 3)
 
 
 def test_a_run_may_be_trained_further(tmp_path: Path) -> None:
@@ -307,6 +321,28 @@ run_logged(["sh", "-c", "sleep 1000 & echo $! > {tmp_path}/pid; wait"], Path({st
         time.sleep(0.1)
 
 
+def test_a_second_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
+    # The child takes its time to end, as Ray does, until it is told to.
+    script = f"trap 'touch {tmp_path}/asked; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; exit' INT; "
+    script += f"sleep 1000 & echo $! > {tmp_path}/pid; while :; do sleep 0.05; done"
+    code = f"""
+from pathlib import Path
+from madrl.process import run_logged
+run_logged(["bash", "-c", {script!r}], Path({str(tmp_path)!r}) / "log", {{}}, cpu=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    for name in ("pid", "asked"):
+        while not (tmp_path / name).exists():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+    (tmp_path / "go").touch()
+    assert process.wait(DEADLINE_S) == -signal.SIGINT
+    deadline = time.monotonic() + DEADLINE_S
+    while lives((tmp_path / "pid").read_text().strip()):
+        assert time.monotonic() < deadline, "a grandchild is still alive"
+        time.sleep(0.1)
+
+
 def lives(pid: str) -> bool:
     try:
         return "Z (" not in (Path("/proc") / pid / "status").read_text()
@@ -429,7 +465,9 @@ def test_a_line_of_progress_has_what_steers_a_run_and_how_long_it_will_take(
     assert last.startswith(f"{expected}  seconds a step 2.0  eta 0:00:0")
 
 
-@pytest.mark.parametrize("value", ["/a b/(1)", "a=b,c", "it's", "back\\slash", "", "हिन्दी"])
+@pytest.mark.parametrize(
+    "value", ["/a b/(1)", "a=b,c", "it's", "back\\slash", "end\\", "two\\\\", "a\\'b", "a\\\\'", "", "हिन्दी"]
+)
 def test_any_path_or_token_survives_a_hydra_override(value: str) -> None:
     from hydra.core.override_parser.overrides_parser import OverridesParser
 

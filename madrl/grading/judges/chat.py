@@ -42,7 +42,7 @@ class Chat(Generic[Value]):
         self._service, self._model, self._name = service, model, name
         self._values: Sequence[Value] = values
         self._cache = None if cache is None else AnswerCache(cache)
-        self._asking: dict[str, asyncio.Task[Value]] = {}
+        self._asking: dict[tuple[str, bool], asyncio.Task[Value]] = {}
         kind = "string" if isinstance(values[0], str) else "integer"
         schema = {
             "type": "object",
@@ -61,29 +61,29 @@ class Chat(Generic[Value]):
     async def about(self, rollout: Rollout, template: PromptTemplate) -> Value | None:
         """The model's answer about one response.
 
-        None when there is none and that is the response's doing: the same prompt about an empty response is answered.
-        Raises MadrlError when there is none otherwise.
+        None when there is none and that is the response's doing: the same prompt about an empty response is answered,
+        and not from the cache. Raises MadrlError when there is none otherwise.
         """
         try:
             return await self.ask(template.filled(rollout))
         except NoAnswerError:
-            await self.ask(template.filled(replace(rollout, response="")))
+            await self.ask(template.filled(replace(rollout, response="")), anew=True)
             return None
 
-    async def ask(self, prompt: str) -> Value:
-        """The model's answer to ``prompt``. Prompts that are equal are asked once. Raises MadrlError when there is no
-        answer."""
+    async def ask(self, prompt: str, anew: bool = False) -> Value:
+        """The model's answer to ``prompt``. Prompts that are equal are asked once; ``anew``, whatever the cache holds,
+        which tells nothing of the service. Raises MadrlError when there is no answer."""
         body = self._body | {"messages": [{"role": "user", "content": prompt}]}
         body = {field: value for field, value in body.items() if value is not None}
         question = json.dumps({"url": self._service.url, "body": body}, sort_keys=True)
-        asking = self._asking.get(question)
+        asking = self._asking.get((question, anew))
         if asking is None:
-            asking = self._asking[question] = asyncio.create_task(self._answer(question, body))
-            asking.add_done_callback(lambda _: self._asking.pop(question))
+            asking = self._asking[question, anew] = asyncio.create_task(self._answer(question, body, anew))
+            asking.add_done_callback(lambda _: self._asking.pop((question, anew)))
         return await asyncio.shield(asking)  # whoever asked first may have been cancelled
 
-    async def _answer(self, question: str, body: Mapping[str, Any]) -> Value:
-        kept: Any = None if self._cache is None else await asyncio.to_thread(self._cache.find, question)
+    async def _answer(self, question: str, body: Mapping[str, Any], anew: bool) -> Value:
+        kept: Any = None if self._cache is None or anew else await asyncio.to_thread(self._cache.find, question)
         if self._is_answer(kept):
             return kept  # type: ignore[no-any-return]
         answer = await self._service.ask("/chat/completions", body, self._read)

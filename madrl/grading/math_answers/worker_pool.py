@@ -109,7 +109,8 @@ class WorkerPool:
         self._waiting: deque[_Job] = deque()
         self._workers: dict[int, _Worker] = {}
         self._n_threads = self._n_idle = 0
-        self._known: OrderedDict[tuple[str, str], Verification] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str | None], Verification] = OrderedDict()
+        """By reference and answer; a reference that is bad itself, by None."""
 
     def submit(self, reference: str, answer: str) -> "Future[Verification]":
         """Whether the LaTeX formula ``answer`` equals ``reference``, when a worker has looked. Never raises, and its
@@ -202,13 +203,12 @@ class WorkerPool:
             worker.end()
 
     def _recall(self, reference: str, answer: str) -> Verification | None:
-        return self._known.get((reference, "")) or self._known.get((reference, answer))
+        return self._known.get((reference, None)) or self._known.get((reference, answer))
 
     def _remember(self, job: _Job, comparison: Verification) -> None:
         if comparison.correctness is None and comparison != _BAD_REFERENCE:
             return
-        # No answer is empty, so that key is free for the reference itself.
-        key = (job.reference, "" if comparison == _BAD_REFERENCE else job.answer)
+        key = job.reference, None if comparison == _BAD_REFERENCE else job.answer
         with self._changed:
             self._known[key] = comparison
             if len(self._known) > REMEMBERED:
