@@ -71,7 +71,8 @@ UNIFORM_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class RewardConfig:
-    """How a group is rewarded. The defaults are the paper's, and ours where the paper is silent."""
+    """How a group is rewarded. The defaults are the paper's, but for ``off_support``, and ours where the paper is
+    silent."""
 
     divergence: str = "rkl"
     """A key of DIVERGENCES. The rlvr form only reports it, the gapo form has its own."""

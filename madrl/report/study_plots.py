@@ -61,9 +61,10 @@ def study_plots(study: Study) -> list[Plot]:
             Plot(
                 "divergence",
                 "Divergence over training steps",
-                "Validation responses under each of the four metrics: of the pooled shares; for SYNTHETIC the mean "
-                "over prompts of each prompt's own, but for forward KL, which is infinite as soon as one prompt lacks "
-                "a wanted category. Lines: mean over the runs of a training objective; bands: their "
+                "Validation responses under each of the four metrics: of the pooled shares; for SYNTHETIC, on topics "
+                "that are not trained on (the paper's figure is of training), the mean over prompts of each prompt's "
+                "own, but for forward KL, which is infinite as soon as one prompt lacks a wanted category. Lines: mean "
+                "over the runs of a training objective; bands: their "
                 "minimum and maximum; dots: runs are missing; a gap: infinite, as a wanted category is missing. "
                 f"{OTHERS} The grey band is the JSD of a policy on the target at n responses. Click a name to hide its "
                 "curve.",

@@ -181,9 +181,9 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
         "synthetic",
         "Synthetic choice, options shown and inferred",
         "Mean over seeds, and in small print their minimum and maximum. Train: the mean of the last ten logged points. "
-        "JSD per prompt: of each prompt's own shares, averaged over prompts, as in the paper: it has a large floor, "
-        "which is set by the number of responses to a prompt, the n beside it. The floor is common to all rewards at "
-        "equal n, and so in no difference between them; at different n nothing is compared. "
+        "JSD per prompt: of each prompt's own shares, averaged over prompts, as the paper's floor implies: it has a "
+        "large floor, which is set by the number of responses to a prompt, the n beside it. The floor is common to all "
+        "rewards at equal n, and so in no difference between them; at different n nothing is compared. "
         "JSD pooled: of the shares over all prompts. Evaluated on: "
         f"{_evaluated_on(study, datasets)}. {READING}",
         [("", 1), ("train", 1), ("evaluation", 4)],

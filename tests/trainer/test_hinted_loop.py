@@ -1,5 +1,6 @@
 """A hinted session, without an engine: what is sampled from which prompt, and what goes on to the trainer."""
 
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ from omegaconf import DictConfig
 from tensordict import TensorDict
 from verl.experimental.agent_loop.agent_loop import DictConfigWrap, _agent_loop_registry
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
-from verl.utils.tensordict_utils import assign_non_tensor_data
+from verl.utils.tensordict_utils import assign_non_tensor_data, get_tensordict
 from verl.workers.rollout.replica import TokenOutput
 
 from madrl.errors import MadrlError
@@ -110,11 +111,14 @@ def manager(monkeypatch: pytest.MonkeyPatch, lacking: str | None) -> tuple[Group
     found = GroupAgentLoopManager.__new__(GroupAgentLoopManager)  # without workers
     asked = {5: SimpleNamespace(lacking={5: lacking}.__getitem__)}
     found._shares = SimpleNamespace(before=asked.__getitem__)  # type: ignore[assignment]
+    found._step, found._submitted = -1, Counter()
     return found, sent
 
 
 def batch(**columns: Any) -> TensorDict:
-    prompts = TensorDict({"row": torch.arange(4)}, batch_size=4)
+    questions = [[{"role": "user", "content": f"question {row}"}] for row in range(4)]
+    rows = {"data_source": ["math"] * 4, "index": list(range(4)), "raw_prompt": questions}
+    prompts = get_tensordict({"row": torch.arange(4)} | rows)
     assign_non_tensor_data(prompts, "global_steps", 5)
     for name, value in columns.items():
         if isinstance(value, list):
