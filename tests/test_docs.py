@@ -295,4 +295,4 @@ def test_the_numbers_to_expect_of_the_recipes_are_those_in_their_heads() -> None
                 for number in re.findall(r"\d\.\d+", cell):
                     assert re.search(rf"\b{re.escape(number)}\b", head), f"{number} is not in the head of {both.name}"
                     checked += 1
-    assert checked == 2 * (3 * 10 + 2 * 8)
+    assert checked == 3 * (8 * 3 + 2 * 2) + 2 * (8 * 2), "three numbers of a cell of the real tasks, two of all others"
