@@ -1,6 +1,5 @@
 """The run folder: who may write to it, what it remembers, and what stops a run from being mixed with another."""
 
-import io
 import json
 import os
 import signal
@@ -10,24 +9,21 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
 
-from madrl import process, progress
+from madrl import process
 from madrl.errors import MadrlError
-from madrl.failures import last_error
-from madrl.files import JsonLinesTail, locked
+from madrl.files import locked
 from madrl.grading.choice import choice_ground_truth
 from madrl.grading.programs.program import URLS_VARIABLE
-from madrl.process import CPU_ENVIRONMENT, hydra_value, run_logged
+from madrl.process import CPU_ENVIRONMENT, run_logged
 from madrl.run_folder import RunFolder
 from madrl.schema import make_row, write_parquet
 from madrl.trainer import launch
 from madrl.trainer.compose import compose
 from madrl.trainer.launch import _claim, _is_finished, _one_of_its_own, train
-from madrl.trainer.progress import progress_of
 from madrl.trainer.rehearsal import rehearse
 
 DEADLINE_S = 300.0
@@ -127,32 +123,6 @@ def test_transfer_queue_is_asked_for_no_more_threads_than_there_are_and_has_noth
     )
     run_logged([sys.executable, "-c", code], tmp_path / "log", {}, cpu=True)
     assert "target_num_threads" not in (tmp_path / "log").read_text()
-
-
-LEAVES_ONE_BEHIND = """
-import os, signal, sys, time
-if os.fork() == 0:
-    os.setpgid(0, 0)  # as Ray does with its workers: the group's end is not its own
-    if sys.argv[2] == "stubborn":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    with open(sys.argv[1] + ".unfinished", "w") as file:
-        file.write(str(os.getpid()))
-    os.rename(sys.argv[1] + ".unfinished", sys.argv[1])
-    signal.pause()
-while not os.path.exists(sys.argv[1]):
-    time.sleep(0.01)
-"""
-
-
-@pytest.mark.parametrize("kind", ["obedient", "stubborn"])
-def test_nothing_of_a_run_outlives_it(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "LEFT_PATIENCE_S", 0.5)
-    run_logged([sys.executable, "-c", LEAVES_ONE_BEHIND, str(tmp_path / "pid"), kind], tmp_path / "log", {}, cpu=True)
-    left = (tmp_path / "pid").read_text()
-    deadline = time.monotonic() + 60  # SIGKILL takes its moment
-    while lives(left):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_lock_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
@@ -256,230 +226,6 @@ with locked({str(lock)!r}, "busy"):
         except MadrlError:
             assert time.monotonic() < deadline, "the lock outlived the trainer"
             time.sleep(0.2)
-
-
-def test_a_failing_trainer_is_one_error_with_the_end_of_its_log(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    log = tmp_path / "train.log"
-    log.write_text("an older attempt\n")
-    with pytest.raises(MadrlError, match=r"exit code 3: the end of .*train.log is above"):
-        run_logged(["sh", "-c", "echo out of memory; exit 3"], log, {}, cpu=True)
-    shown = capsys.readouterr().err
-    assert "out of memory" in shown
-    assert "older attempt" not in shown
-
-
-def test_a_trainer_that_was_killed_is_told_by_its_signal_and_by_no_line_of_its_log(tmp_path: Path) -> None:
-    code = "echo KeyError: handled long ago; kill -9 $$"
-    with pytest.raises(MadrlError, match=r"^veRL's main process was ended by signal 9 \(Killed\); with 9 the kernel"):
-        run_logged(["sh", "-c", code], tmp_path / "train.log", {}, cpu=True)
-
-
-def test_what_our_plug_ins_mean_for_the_user_is_the_whole_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = "from madrl.errors import MadrlError; raise MadrlError('launch check: start from another model')"
-    with pytest.raises(MadrlError, match=r"^launch check: start from another model$"):
-        run_logged([sys.executable, "-c", code], tmp_path / "train.log", {}, cpu=True)
-    assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("ValueError: no room", "ValueError: no room"),
-        ("\x1b[36m(TaskRunnerV1 pid=205)\x1b[0m ValueError: no room", "ValueError: no room"),
-        (
-            "\x1b[36m(WorkerDict pid=7, ip=10.0.0.2)\x1b[0m torch.OutOfMemoryError: 4 GiB",
-            "torch.OutOfMemoryError: 4 GiB",
-        ),
-        ("loss 0.3", None),
-        ('UserWarning: an engine is not available: ModuleNotFoundError("No module")', None),
-        ("(pid=53) ValueError: no room", "ValueError: no room"),
-    ],
-)
-def test_the_reason_of_a_failure_is_the_last_exception_in_the_log(line: str, reason: str | None) -> None:
-    assert last_error(["KeyError: handled before" if reason else "step 1", line, "  at exit"]) == reason
-
-
-def test_sigterm_ends_the_trainer_and_everything_it_started(tmp_path: Path) -> None:
-    code = f"""
-from pathlib import Path
-from madrl.process import run_logged
-run_logged(["sh", "-c", "sleep 1000 & echo $! > {tmp_path}/pid; wait"], Path({str(tmp_path)!r}) / "log", {{}}, cpu=True)
-"""
-    process = subprocess.Popen([sys.executable, "-c", code])
-    pid_file = tmp_path / "pid"
-    while not pid_file.exists() or not pid_file.read_text().strip():
-        time.sleep(0.05)
-    process.terminate()
-    assert process.wait(DEADLINE_S) == 128 + signal.SIGTERM
-    deadline = time.monotonic() + DEADLINE_S
-    while lives(pid_file.read_text().strip()):
-        assert time.monotonic() < deadline, "a grandchild is still alive"
-        time.sleep(0.1)
-
-
-def test_a_second_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
-    # The child takes its time to end, as Ray does, until it is told to.
-    script = f"trap 'touch {tmp_path}/asked; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; exit' INT; "
-    script += f"sleep 1000 & echo $! > {tmp_path}/pid; while :; do sleep 0.05; done"
-    code = f"""
-from pathlib import Path
-from madrl.process import run_logged
-run_logged(["bash", "-c", {script!r}], Path({str(tmp_path)!r}) / "log", {{}}, cpu=True)
-"""
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-    for name in ("pid", "asked"):
-        while not (tmp_path / name).exists():
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-    (tmp_path / "go").touch()
-    assert process.wait(DEADLINE_S) == -signal.SIGINT
-    deadline = time.monotonic() + DEADLINE_S
-    while lives((tmp_path / "pid").read_text().strip()):
-        assert time.monotonic() < deadline, "a grandchild is still alive"
-        time.sleep(0.1)
-
-
-def lives(pid: str) -> bool:
-    try:
-        return "Z (" not in (Path("/proc") / pid / "status").read_text()
-    except OSError:  # it may go between any two looks
-        return False
-
-
-def test_a_sigterm_that_comes_while_the_trainer_is_started_ends_it_as_well(tmp_path: Path) -> None:
-    code = f"""
-import os, signal, subprocess
-from pathlib import Path
-from madrl import process
-
-class Told(subprocess.Popen):
-    def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
-        Path({str(tmp_path)!r}, "pid").write_text(str(self.pid))
-        os.kill(os.getpid(), signal.SIGTERM)
-
-process.subprocess.Popen = Told
-process.run_logged(["sleep", "1000"], Path({str(tmp_path)!r}) / "log", {{}}, cpu=True)
-"""
-    done = subprocess.run([sys.executable, "-c", code], check=False)
-    assert done.returncode == 128 + signal.SIGTERM
-    assert not lives((tmp_path / "pid").read_text())
-
-
-def test_the_cpu_environment_is_set_for_a_cpu_and_not_for_a_gpu(tmp_path: Path) -> None:
-    for cpu, expected in ((True, CPU_ENVIRONMENT["VERL_PLATFORM"]), (False, "unset")):
-        log = tmp_path / f"{cpu}.log"
-        run_logged(["sh", "-c", "echo ${VERL_PLATFORM:-unset}"], log, {}, cpu=cpu)
-        assert log.read_text().strip() == expected
-
-
-def test_the_history_of_a_run_spans_its_attempts_and_survives_a_half_written_line(tmp_path: Path) -> None:
-    run = RunFolder(tmp_path)
-    run.metrics.mkdir()
-    lines = [json.dumps({"step": step, "data": {"mad/jsd": step / 10}}) for step in (1, 2, 3)]
-    run.attempt_metrics(1).write_text("\n".join(lines) + '\n{"step": 4, "da')
-    run.attempt_metrics(2).write_text(json.dumps({"step": 3, "data": {"mad/jsd": 0.9}}) + "\n")
-    run.attempt_metrics(10).write_text(json.dumps({"step": 4, "data": {"mad/jsd": 0.4}}) + "\n")
-    assert {step: metrics["mad/jsd"] for step, metrics in run.history().items()} == {1: 0.1, 2: 0.2, 3: 0.9, 4: 0.4}
-
-
-def test_progress_reads_only_what_is_new_and_waits_for_whole_lines(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.0)
-    metrics = tmp_path / "metrics.jsonl"
-    with progress_of(metrics, total=2) as show:
-        show()
-        metrics.write_text('{"step": 1, "data": {"mad/jsd": 0.25}}\n{"step": 2, "da')
-        show()
-        show()
-    assert capsys.readouterr().err.splitlines() == ["  step 0/2  starting veRL", "  step 1/2  jsd 0.2500"]
-
-
-class GrowingFile(io.FileIO):
-    """A file to which its writer adds ``rest`` just when a reader has come to its end."""
-
-    rest: list[bytes]
-
-    def readinto(self, buffer: Any) -> int:
-        n = super().readinto(buffer) or 0
-        if n == 0:
-            self._grow()
-        return n
-
-    def readall(self) -> bytes:
-        found = super().readall() or b""
-        self._grow()
-        return found
-
-    def _grow(self) -> None:
-        with io.FileIO(self.name, "ab") as file:
-            file.writelines(self.rest)
-        self.rest.clear()
-
-
-def test_a_line_that_is_completed_while_the_end_is_read_is_read_whole_the_next_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "metrics.jsonl"
-    path.write_bytes(b'{"step": 1}\n{"st')
-    monkeypatch.setattr(GrowingFile, "rest", [b'ep": 2}\n'], raising=False)
-    monkeypatch.setattr(Path, "open", lambda self, mode: io.BufferedReader(GrowingFile(self)))
-    tail = JsonLinesTail(path)
-    assert [tail.new(), tail.new(), tail.new()] == [[{"step": 1}], [{"step": 2}], []]
-
-
-def test_a_whole_line_that_holds_no_object_is_named(tmp_path: Path) -> None:
-    (tmp_path / "alarms.jsonl").write_bytes(b'{"step": \n{"step": 2}\n')
-    with pytest.raises(MadrlError, match=r"alarms.jsonl: not JSON"):
-        JsonLinesTail(tmp_path / "alarms.jsonl").new()
-
-
-def test_a_line_of_progress_has_what_steers_a_run_and_how_long_it_will_take(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.0)
-    metrics = tmp_path / "metrics.jsonl"
-    data = {
-        "mad/jsd": 0.25,
-        "mad/off_support_rate": 0.125,
-        "mad/pass@1": 0.5,
-        "mad/reward/mean": -0.75,
-        "actor/kl_loss": 0.0021,
-        "perf/total_num_tokens": 3000,
-        "perf/time_per_step": 2.0,
-        "timing_s/step": 2.0,
-    }
-    with progress_of(metrics, total=4) as show:
-        for step in (0, 1, 2):
-            with metrics.open("a") as file:
-                file.write(json.dumps({"step": step, "data": data if step else {}}) + "\n")
-            show()
-    _, first, _, last = capsys.readouterr().err.splitlines()
-    assert first == "  step 0/4  first validation done"
-    expected = "  step 2/4  jsd 0.2500  off-support 12.5%  pass@1 50.0%  reward -0.750  kl 0.0021  tokens/s 1500"
-    assert last.startswith(f"{expected}  seconds a step 2.0  eta 0:00:0")
-
-
-@pytest.mark.parametrize(
-    "value", ["/a b/(1)", "a=b,c", "it's", "back\\slash", "end\\", "two\\\\", "a\\'b", "a\\\\'", "", "हिन्दी"]
-)
-def test_any_path_or_token_survives_a_hydra_override(value: str) -> None:
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
-    parsed = OverridesParser.create().parse_override(f"key={hydra_value(value)}")
-    assert parsed.value() == value
-
-
-def test_lists_booleans_and_numbers_keep_their_type_in_a_hydra_override() -> None:
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
-    for value in (["console", "a b"], True, 3, 0.5):
-        assert OverridesParser.create().parse_override(f"key={hydra_value(value)}").value() == value
 
 
 def test_missing_data_is_named_before_anything_is_started(tmp_path: Path) -> None:
