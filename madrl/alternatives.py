@@ -33,7 +33,6 @@ import numpy as np
 import yaml
 
 from madrl.errors import MadrlError
-from madrl.evaluation.metrics import jsd_floor
 from madrl.evaluation.samples import score_samples
 from madrl.files import read_jsonl, replacing, write_json, write_text
 from madrl.recipe import FORM_KEYS, WARM_START, Recipe, recipe_of, sets
@@ -338,11 +337,12 @@ COLUMNS = [
 def _table(settings: Settings, found: Sequence[Measured]) -> Table:
     scores = found[0].scores
     collapsed = formatted(scores["per_prompt"]["collapsed"], ".2f")
-    floor = jsd_floor(settings.target, scores["samples"])
+    floors = [one.scores["floor_p95"] for one in found if one.applies and one.scores["floor_p95"] is not None]
+    on_target = " to ".join(sorted({f"{min(floors):.4f}", f"{max(floors):.4f}"})) if floors else NOTHING
     caption = (
         f"{scores['samples']} responses to {scores['problems']} prompts that nothing was trained on. "
-        f"{resampled([scores])} JSD: of the pooled shares, in nats; a policy on the target shows "
-        f"{floor.mean:.4f} ({floor.p95:.4f} at its 95th percentile). Single prompts: the mean squared "
+        f"{resampled([scores])} JSD: of the pooled shares, in nats; the 95th percentile of a policy "
+        f"on the target, at the on-support responses of a row, is {on_target}. Single prompts: the mean squared "
         f"distance of a prompt's shares to the target, without the part that is chance; {collapsed} if each prompt had "
         "one category. Followed: the responses that do what the changed prompt asks for; below "
         f"{FOLLOWED:.0%} the alternative is not applicable."
@@ -374,7 +374,8 @@ def _panels(settings: Settings, found: Sequence[Measured]) -> list[Panel]:
     off-support rate; rows that are not applicable are left out."""
     shown = [one for one in found if one.applies and one.scores["jsd"] is not None]
     colors = dict(zip((one.row.name for one in shown), [*COLORS, *COLORS], strict=False))
-    floor = jsd_floor(settings.target, found[0].scores["samples"])
+    # The floors of the row with the fewest on-support responses: what is outside is off target in any row.
+    floor = max((one.scores for one in shown), key=lambda scores: scores["floor_p95"], default=None)
     first = "pass@1" if settings.reward.alpha > 0 else SINGLE_PROMPTS
     return [
         Panel(
@@ -382,7 +383,7 @@ def _panels(settings: Settings, found: Sequence[Measured]) -> list[Panel]:
             [dot for one in shown if (dot := _dot(one, label, colors[one.row.name]))],
             label,
             "JSD to the target, nats",
-            [Level("floor: mean to p95", floor.mean, floor.p95, axis="x")],
+            [Level("largest floor: mean to p95", floor["floor"], floor["floor_p95"], axis="x")] if floor else [],
             log_x=True,
             from_zero=label != "pass@1",
         )

@@ -201,7 +201,7 @@ def start_notes(
                 f"{group_size} have any to learn from; the target wants {wanted:.1%}"
             )
     k = len(settings.categories)
-    pooled = verdicts(indices, correct, k, np.zeros(indices.size, dtype=np.int64))
+    pooled = verdicts(indices, correct, k, np.zeros(indices.size, dtype=np.int64), 1)
     today, on_target = pass_at_1(correct), accuracy_at_target(settings.target, *(of[0, :k] for of in pooled))
     enough = pooled.graded[0, :k][settings.target > 0].min() >= MIN_COMPLETIONS
     if today is not None and on_target is not None and enough and min(today, on_target) < 1:

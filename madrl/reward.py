@@ -18,7 +18,7 @@ form does, so that the two differ in nothing but the distributional term.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ from madrl.rollout import AttributeScore, GroupScore
 from madrl.targets import NUMBER, smooth
 
 FORMS = ("additive", "gated", "rlvr", "gapo")
+
 
 HINTED_FORMS = ("additive", "gated")
 """The forms that reward a category by its frequency in the group, hinted responses left out."""
@@ -108,7 +109,9 @@ class RewardConfig:
     calibrate: bool = False
     """Whether each category's r_div gets an offset that puts the resting point of GRPO's update on the target
     (``madrl.calibration``). Without it a category with p* G near or below 1 is pushed down however rare it is. The
-    offsets are 0, and change nothing, for targets whose wanted categories are wanted equally."""
+    offsets are 0, and change nothing, for targets whose wanted categories are wanted equally. A run of veRL and ``madrl
+    rescore`` have them where ``calibrates`` says so; here and in GroupReward it is for the caller to say, who knows
+    whether the trainer is GRPO."""
     norm_by_std: bool = True
     """Whether the trainer divides a group's advantages by their deviation, as GRPO does and Dr. GRPO does not: the
     offsets are for that. In a run it is veRL's ``algorithm.norm_adv_by_std_in_grpo``."""
@@ -154,6 +157,12 @@ class RewardConfig:
         value = getattr(self, name)
         if isinstance(value, bool) or not isinstance(value, NUMBER) or not low <= value <= high:
             raise MadrlError(f"{name}={value!r} is not a number in [{low:g}, {high:g}]: {hint}")
+
+
+def calibrates(form: str, attributes: Collection[str] = ()) -> bool:
+    """Whether rewards of this form, with these further attributes, are calibrated under GRPO unless one says otherwise
+    (``RewardConfig.calibrate``): what the offsets are made for."""
+    return form == "additive" and not attributes
 
 
 class FurtherAttribute(NamedTuple):

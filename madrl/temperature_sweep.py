@@ -66,6 +66,7 @@ def sweep(source: str, variables: Mapping[str, str]) -> None:
         target = config["madrl"]["target"]
         target = target if isinstance(target, str) else json.dumps(target)
         evaluate = madrl_command("evaluate", str(responses), "--categories", categories, "--target", target)
+        evaluate += ["--epsilon", str(config["madrl"]["reward"]["epsilon"])]
         stages += [
             sampling_stage(config, model, responses, temperature, samples=samples),
             Stage("evaluate", f"scores of {responses}", evaluate),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from madrl.cli import main
 from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
@@ -240,3 +241,19 @@ def test_a_group_is_rescored_by_its_prompt_s_own_target(tmp_path: Path) -> None:
     # r: among the prompt's own categories there is one, so p* = 1 and q = 1/2: log 2; the other is off-support, -1.
     expected = [0, 0, np.log(1.495), np.log(0.505), np.log(2), -1]
     np.testing.assert_allclose([row["divergence_reward"] for row in rows], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "calibrate"), [((), True), (("--no-calibrate",), False), (("--form", "gated"), False)]
+)
+def test_the_command_calibrates_where_a_run_does(tmp_path: Path, options: tuple[str, ...], calibrate: bool) -> None:
+    categories = ["english"] * 7 + ["हिन्दी"]
+    lines = [json.dumps({"group": "p", "category": name, "correct": True}) for name in categories]
+    source, out = _write(tmp_path / "in.jsonl", *lines), tmp_path / "out.jsonl"
+    call = ["rescore", str(source), "-o", str(out), "--categories", ",".join(CATEGORIES)]
+    assert main([*call, "--target", '{"english": 9, "हिन्दी": 1}', *options]) == 0
+    found = [json.loads(line)["reward"] for line in out.read_text(encoding="utf-8").splitlines()]
+    config = RewardConfig(form="gated" if "gated" in options else "additive", calibrate=calibrate)
+    rescore_file(source, tmp_path / "expected.jsonl", CATEGORIES, np.array([0.9, 0.1]), config)
+    expected = [json.loads(line)["reward"] for line in (tmp_path / "expected.jsonl").read_text().splitlines()]
+    assert found == expected

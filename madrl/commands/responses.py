@@ -49,7 +49,7 @@ def rescore(parser: ArgumentParser, words: Sequence[str]) -> None:
     """Add the training reward to existing responses, JSONL to JSONL."""
     from madrl.divergence import DIVERGENCES
     from madrl.rescore import rescore_file
-    from madrl.reward import FORMS, OFF_SUPPORT_RULES, RewardConfig
+    from madrl.reward import FORMS, OFF_SUPPORT_RULES, RewardConfig, calibrates
 
     meaning = {
         "divergence": ", ".join(DIVERGENCES),
@@ -60,7 +60,7 @@ def rescore(parser: ArgumentParser, words: Sequence[str]) -> None:
         "epsilon": "target smoothing",
         "off_support": f"off-support r_div; {', '.join(OFF_SUPPORT_RULES)}",
         "off_support_reward": "flat's, at most",
-        "calibrate": "offsets that put GRPO's resting point on the target",
+        "calibrate": "offsets that put GRPO's resting point on the target; on for the additive form, as in a run",
         "norm_by_std": "of a trainer that divides advantages by the group's deviation, which the offsets are for",
     }
     add_response_files(parser, "one response per line: group, category, correct", "rewards")
@@ -71,8 +71,12 @@ def rescore(parser: ArgumentParser, words: Sequence[str]) -> None:
         how: dict[str, Any] = {"type": str if isinstance(field.default, str) else float}
         if isinstance(field.default, bool):
             how = {"action": BooleanOptionalAction}
-        parser.add_argument(option, default=field.default, help=f"{meaning[field.name]} (%(default)s)", **how)
+        default = None if field.name == "calibrate" else field.default
+        shown = "" if default is None and field.default is not None else " (%(default)s)"
+        parser.add_argument(option, default=default, help=f"{meaning[field.name]}{shown}", **how)
     args = parser.parse_intermixed_args(words)
+    if args.calibrate is None:
+        args.calibrate = calibrates(args.form)
     config = RewardConfig(**{field.name: getattr(args, field.name) for field in fields(RewardConfig)})
     categories = category_names(args.categories)
     done = rescore_file(args.input, args.output, categories, read_target(args.target, categories), config)

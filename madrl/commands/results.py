@@ -18,6 +18,8 @@ def evaluate(parser: ArgumentParser, words: Sequence[str]) -> None:
     add("run", metavar="RUN|IN.jsonl", help="folder of a run; or responses: group, category, correct")
     add("--categories", metavar="A,B,C", help="of IN.jsonl, in order; a run has its own")
     add("--target", help="of the lines of IN.jsonl without a target of their own: a name as in floor, or JSON weights")
+    smoothing = "of IN.jsonl: target smoothing in reverse KL, to be compared with a run at its own (0.001)"
+    add("--epsilon", type=float, help=smoothing)
     gets = "gets the numbers and figures (RUN, or the folder of IN.jsonl)"
     add("-o", "--output", metavar="DIR", type=Path, help=gets)
     add("--json", action="store_true", help="print one JSON object in place of the tables")
@@ -26,16 +28,19 @@ def evaluate(parser: ArgumentParser, words: Sequence[str]) -> None:
 
     from madrl.report.evaluate import report_file, report_run
     from madrl.report.table import console
+    from madrl.reward import RewardConfig
 
     if Path(args.run).is_dir():
-        if args.categories or args.target:
-            raise MadrlError(f"{args.run} is a run and has its own categories and target: leave both options out")
+        if args.categories or args.target or args.epsilon is not None:
+            raise MadrlError(f"{args.run} is a run and has its own categories, target and epsilon: leave them out")
         report = report_run(args.run, args.output)
     else:
         if not (args.categories and args.target):
             raise MadrlError(f"{args.run} is no run folder: responses in a file need --categories and --target")
         categories = category_names(args.categories)
-        report = report_file(args.run, categories, read_target(args.target, categories), args.output)
+        epsilon = RewardConfig.epsilon if args.epsilon is None else args.epsilon
+        config = RewardConfig(epsilon=epsilon)  # which has an error for one that makes no sense
+        report = report_file(args.run, categories, read_target(args.target, categories), args.output, config.epsilon)
     if args.json:
         print(json.dumps(report.evaluation | {"files": [str(path) for path in report.files]}, allow_nan=False))
         return

@@ -35,7 +35,11 @@ class AccuracyChange(NamedTuple):
 
 
 def verdicts(
-    indices: NDArray[np.int64], correct: Sequence[float | None], n_categories: int, problem: NDArray[np.int64]
+    indices: NDArray[np.int64],
+    correct: Sequence[float | None],
+    n_categories: int,
+    problem: NDArray[np.int64],
+    problems: int,
 ) -> Verdicts:
     """The verdicts by problem. Shape (P, K + 1).
 
@@ -43,8 +47,9 @@ def verdicts(
         indices: each response's category, OFF_SUPPORT for none.
         correct: each response's correctness, None for ungraded.
         problem: each response's problem, in 0..P-1.
+        problems: P.
     """
-    right, graded = np.zeros((2, problem.max() + 1, n_categories + 1))
+    right, graded = np.zeros((2, problems, n_categories + 1))
     # OFF_SUPPORT is -1, the last column.
     np.add.at(right, (problem, indices), [verdict or 0.0 for verdict in correct])
     np.add.at(graded, (problem, indices), [verdict is not None for verdict in correct])

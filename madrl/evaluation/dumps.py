@@ -4,8 +4,9 @@ It reads config.yaml, run.json and the dumps only, never a file that was itself 
 own file of responses in the same way.
 """
 
+import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ from omegaconf.errors import ConfigAttributeError, MissingMandatoryValue
 from madrl.errors import MadrlError
 from madrl.evaluation.samples import score_change, score_samples
 from madrl.files import read_json
-from madrl.records import Record, Source, check_groups, groups, read_graded, stem_of, unhinted
-from madrl.reward import UNIFORM_TOLERANCE, RewardConfig
+from madrl.records import Record, Source, check_groups, classified, groups, last_turns, read_graded, stem_of, unhinted
+from madrl.reward import UNIFORM_TOLERANCE, RewardConfig, calibrates
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
 from madrl.targets import TARGETS
+
+logger = logging.getLogger(__name__)
 
 DONE, FAILED, UNFINISHED = "done", "failed", "unfinished"
 """How a run ended, or that it did not."""
@@ -128,12 +131,13 @@ class Run:
         return read_graded(dumps / f"{step}.jsonl", self.settings.categories, self.attribute)
 
     def evaluations(self, strict: bool = False) -> list[Evaluation]:
-        """Every split of every dump, validation before holdout; ``strict`` as in ``dumps``."""
+        """Every split of every dump, validation before holdout; ``strict`` as in ``dumps``. A split without a
+        classified response is left out, and logged."""
         found = []
         for folder in (self.folder.validation, self.folder.holdout):
             first: dict[str, list[Record]] = {}
             for step, records in self.dumps(folder, strict):
-                for split, samples in sorted(by_split(records, folder.name).items()):
+                for split, samples in _scorable(by_split(records, folder.name), folder / f"{step}.jsonl"):
                     one = self.evaluation(step, split, samples)
                     if first.setdefault(split, samples) is not samples:
                         one["pass@1_change"] = score_change(first[split], samples, self.settings.categories)
@@ -173,8 +177,7 @@ def _reward_names(settings: Settings, entropy: float) -> tuple[str, str]:
         name += f", with {' '.join(settings.attributes)}"
     # What is not the rule is said: the gated form and further attributes are not calibrated unless a run asks for it.
     unequal = np.ptp(settings.target[settings.target > 0]) > UNIFORM_TOLERANCE  # else all offsets are zero
-    rule = reward.form == "additive" and not settings.attributes
-    if unequal and reward.calibrate != rule:
+    if unequal and reward.calibrate != calibrates(reward.form, settings.attributes):
         name += ", calibrated" if reward.calibrate else ", not calibrated"
     return name, "gated" if reward.form == "gated" else additive
 
@@ -218,25 +221,31 @@ def evaluate_run(root: str | Path) -> dict[str, Any]:
     return found
 
 
-def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.float64]) -> dict[str, Any]:
+def evaluate_file(
+    source: Source, categories: Sequence[str], target: NDArray[np.float64], epsilon: float = RewardConfig.epsilon
+) -> dict[str, Any]:
     """The scores of a file of responses that belong to no run, in the form of ``evaluate_run``.
 
     A line is one response (``madrl.records``) with at least ``group``, ``category`` and ``correct``. Lines that also
-    have a split are scored by split, and those with a ``target`` against that. Reverse KL takes the reward's default
-    epsilon.
+    have a split are scored by split, and those with a ``target`` against that. ``epsilon`` smooths the target in
+    reverse KL, which is to be compared with others at the same one. A split without a classified response is left out,
+    and logged.
 
     Hinted responses are left out, and counted in ``hinted``: the policy does not give them by itself.
 
     Raises MadrlError that names file and line for the first bad line, for a file with no lines or whose groups are
-    named in another key, and for one in which all responses are hinted; OSError for a file that cannot be read.
+    named in another key, and for one in which all responses are hinted or none has been classified; OSError for a file
+    that cannot be read.
     """
     records = read_graded(source, categories)
     samples = unhinted(records)
     if not samples:
         raise MadrlError(f"all responses in {source} are hinted: they say nothing of what the policy does by itself")
     check_groups(groups(samples), source, one_each=True)
-    epsilon = RewardConfig().epsilon
     name = stem_of(source) if isinstance(source, Path) else str(source)
+    splits = _scorable(by_split(samples, name), source)
+    if not splits:
+        raise MadrlError(f"{source}: nobody could say the category of any response: classify them again")
     return {
         "file": source.name if isinstance(source, Path) else name,
         "target": dict(zip(categories, target.tolist(), strict=True)),
@@ -244,7 +253,7 @@ def evaluate_file(source: Source, categories: Sequence[str], target: NDArray[np.
         "hinted": len(records) - len(samples),
         "evaluations": [
             {"step": None, "split": split, **score_samples(of_split, categories, target, epsilon)}
-            for split, of_split in sorted(by_split(samples, name).items())
+            for split, of_split in splits
         ],
     }
 
@@ -262,5 +271,15 @@ def by_split(records: Iterable[Record], otherwise: str) -> dict[str, list[Record
     """The records of each split; ``otherwise`` is the split of those that name none."""
     splits: dict[str, list[Record]] = defaultdict(list)
     for record in records:
-        splits[str(record.get("split", otherwise))].append(record)
+        split = record.get("split")
+        splits[otherwise if split is None else str(split)].append(record)
     return splits
+
+
+def _scorable(splits: Mapping[str, list[Record]], source: object) -> list[tuple[str, list[Record]]]:
+    """The splits in order, but for those of which no response has been classified."""
+    for split, samples in splits.items():
+        if not classified(last_turns(samples)):
+            n = len(samples)
+            logger.warning("%s, split %s, is left out: the category of none of %d responses is known", source, split, n)
+    return [(split, samples) for split, samples in sorted(splits.items()) if classified(last_turns(samples))]

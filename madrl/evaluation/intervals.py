@@ -23,6 +23,9 @@ DRAWS = 10_000
 TAILS = (0.025, 0.975)
 """The quantiles between which 95 % lie."""
 
+ENOUGH = 16
+"""With fewer problems, or clusters, an interval of the JSD is too narrow (``jsd_interval``)."""
+
 CHUNK = 2_000_000
 """Numbers drawn at a time, so that many problems cost time and not memory."""
 
@@ -79,7 +82,7 @@ def ratio_interval(numerator: Array, denominator: Array) -> Interval | None:
 
 
 def mixed_ratio_interval(weights: Array, numerators: Array, denominators: Array) -> Interval | None:
-    """Percentile interval of sum_c w_c n_c / d_c, a mean of ratios with fixed weights: accuracy at the target mix.
+    """Percentile interval of sum_c w_c n_c / d_c, a weighted mean of ratios: accuracy at the target mix.
 
     It needs responses in every category with a weight. Measured coverage, 300 simulated evaluations in each of 27 cells
     for each size (three targets over five categories with accuracies 0.3 to 0.9; 5 % of the policy's responses or more
@@ -97,16 +100,15 @@ def mixed_ratio_interval(weights: Array, numerators: Array, denominators: Array)
     Resamples that lack a category with a weight are left out; None when all are, or there are none.
 
     Args:
-        weights: w, shape (K,). A category without weight is not looked at.
+        weights: w, shape (K,), or that of each resample, shape (draws, K), where problems have targets of their own. A
+            category without weight is not looked at.
         numerators: in every resample, shape (draws, K).
         denominators: the same.
     """
-    weighted = weights > 0
-    some = (denominators[:, weighted] > 0).all(axis=1)
-    if not some.any():
-        return None
-    ratios = numerators[some][:, weighted] / denominators[some][:, weighted]
-    return percentile_interval(ratios @ weights[weighted])
+    weighted = np.broadcast_to(weights > 0, numerators.shape)
+    some = ((denominators > 0) | ~weighted).all(axis=1)
+    ratios = np.divide(numerators, denominators, out=np.zeros_like(numerators), where=weighted & (denominators > 0))
+    return percentile_interval((ratios * weights).sum(axis=1)[some])
 
 
 def percentile_interval(values: Array) -> Interval | None:
@@ -143,6 +145,10 @@ def jsd_interval(
         60 x 4                 99.8 to 100 %          91.5 to 100 %,  mean 95.3 %
         60 x 16                98.8 to 100 %          90.0 to 99.8 %, mean 94.7 %
         16 x 4                 88.2 to 100 %          65.2 to 99.8 %, mean 91.7 %
+
+    Below ENOUGH problems it is too narrow. Of two categories, 16 responses a problem, mixes scattered as Dirichlet(2 q)
+    and q from the target to 0.9 for a target of 0.5, it covers the policy's JSD in 79 to 99 % of 400 evaluations of 8
+    problems, 69 to 96 % of 4, and 40 to 70 % of 2.
 
     The plain percentile interval covered 0 in none of the cells on the target. What no problem shows no resample shows:
     distrust the interval where few problems leave the commonest category, and where none does it is a point.
@@ -182,8 +188,8 @@ def effective_samples(
     Where the problems have targets of their own, what varies is the distance to them: in V_c, q_c of problem i is then
     q_c + p*_ic - p*_c, with the mean target p*_c.
 
-    n where the responses to one problem are as varied as the pool, the number of problems P where each problem gets
-    one category only.
+    About n where the responses to one problem are as varied as the pool; P - 1, of P problems, where each problem has
+    one category only and they have as many responses each.
 
     Args:
         counts: on-support responses of each problem per category, shape (P, K).

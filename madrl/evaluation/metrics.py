@@ -5,6 +5,7 @@ Covers numbers only: nothing here reads a file or draws a figure. Categories com
 any order. A number that does not exist, because there is nothing to count, is None and never 0.
 """
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -101,6 +102,12 @@ class Floor(NamedTuple):
     """Simulated measurements behind ``p95``."""
 
 
+def exceeds(value: float, p95: float) -> bool:
+    """Whether a JSD is above the 95th percentile of its floor. Where a handful of responses have few values to show,
+    the percentile is one of them, but for rounding."""
+    return value > p95 and not math.isclose(value, p95)
+
+
 FLOOR_DRAWS = 100_000
 """Enough to leave ``p95`` a standard error of less than 1 % of its value."""
 
@@ -154,6 +161,9 @@ PER_PROMPT_FLOOR_DRAWS = 20_000
 LEAST_DRAWS = 100
 """Simulated prompts for each of many targets, whose errors cancel."""
 
+LEAST_SHAPE = 0.5
+"""The gamma distribution's k from which on Wilson and Hilferty's 95th percentile is within 3 % of its own."""
+
 
 def jsd_per_prompt_floor(
     target: NDArray[np.float64], on_support: Sequence[int], draws: int = PER_PROMPT_FLOOR_DRAWS, seed: int = 0
@@ -168,6 +178,9 @@ def jsd_per_prompt_floor(
 
         p95 = mean (1 - 1 / (9 k) + 1.645 / sqrt(9 k))^3,   k = mean^2 / variance
 
+    Where k is below LEAST_SHAPE, as with a few prompts whose targets are nearly certain, a mean over prompts has few
+    values and no such form: there it is the percentile of simulated means.
+
     The variance of a prompt's JSD at each target and number of responses is taken of simulated prompts: of ``draws``
     where there is one target, and of as many for all together, but LEAST_DRAWS for each, where there are several. For
     the mean alone a single draw will do.
@@ -179,16 +192,22 @@ def jsd_per_prompt_floor(
     generator = np.random.default_rng(seed)
     targets, which = np.unique(np.atleast_2d(target), axis=0, return_inverse=True)
     of_prompts = np.broadcast_to(which.reshape(-1), len(on_support)).tolist()
-    draws = max(draws // len(targets), min(draws, LEAST_DRAWS))
+    of_each = max(draws // len(targets), min(draws, LEAST_DRAWS))
     mean = variance = 0.0
+    parts = []
     for (number, n), prompts in sorted(Counter(zip(of_prompts, on_support, strict=True)).items()):
-        expected, drawn = _jsd_on_target(targets[number], n, draws, generator)
+        expected, drawn = _jsd_on_target(targets[number], n, of_each, generator)
+        parts.append((drawn, prompts))
         mean += expected * prompts / len(on_support)
         variance += float(drawn.var()) * prompts / len(on_support) ** 2
     if mean == 0.0:  # a target of one category
-        return Floor(0.0, 0.0, draws)
-    ninth = variance / mean**2 / 9
-    return Floor(mean, mean * (1 - ninth + Z_95 * ninth**0.5) ** 3, draws)
+        return Floor(0.0, 0.0, of_each)
+    shape = mean**2 / variance if variance else math.inf
+    if shape < LEAST_SHAPE:
+        sums = sum(generator.choice(drawn, draws) for drawn, prompts in parts for _ in range(prompts))
+        return Floor(mean, float(np.quantile(sums, 0.95)) / len(on_support), of_each)
+    ninth = 1 / (9 * shape)
+    return Floor(mean, mean * (1 - ninth + Z_95 * ninth**0.5) ** 3, of_each)
 
 
 def _jsd_on_target(

@@ -96,7 +96,9 @@ def score_samples(
     72 % where each problem has one category. With ``floor_p95_effective`` it is 2 to 6 %, and ``jsd_interval`` says the
     same from the other side; so it is where problems come in clusters. Where problems have targets of their own, the
     floors of the pool are those of independent responses from the mean target, which scatter more than as many from
-    each problem's.
+    each problem's: for 200 problems of 4 responses, half with (a, 1 - a) and half the other way round, ``floor_p95`` is
+    1.2 times too high at a = 0.7, 2.7 times at 0.9, and at 1 a policy on the targets always shows 0. There
+    ``per_prompt`` and ``jsd_per_prompt`` are what tells.
 
     Args:
         samples: records with ``group``, ``session``, ``turn``, ``category`` (None: off-support) and ``correct`` (None:
@@ -160,7 +162,7 @@ def score_samples(
             "distance": float(distances[paired].mean()) if paired.any() else None,
             "interval": _listed(ratio_interval(drawn_distance, drawn_paired)),
             "problems": int(paired.sum()),
-            "collapsed": collapsed_distance(targets),
+            "collapsed": collapsed_distance(targets[paired] if paired.any() else targets),
         },
         "jsd_per_prompt": {
             **_fit_per_prompt(targets[some], jsds[some], on_support[some]),
@@ -179,7 +181,9 @@ def score_samples(
         "accuracy_at_target": accuracy_at_target(mean, right[:k], graded[:k]),
         "accuracy_at_target_interval": None
         if lacks.any() or few
-        else _listed(mixed_ratio_interval(mean, drawn_right[:, :k], drawn_graded[:, :k])),
+        else _listed(
+            mixed_ratio_interval(_per_response(drawn_targets, drawn_counts), drawn_right[:, :k], drawn_graded[:, :k])
+        ),
         "accuracy_at_target_few": few,
         "accuracy_at_target_lacks": [name for name, lacking in zip(categories, lacks, strict=True) if lacking],
         "by_category": {
@@ -202,9 +206,10 @@ def score_change(before: Sequence[Record], after: Sequence[Record], categories: 
                                the categories (``accuracy.accuracy_change``)
         total_interval, mix_interval, within_interval
 
-    Where both sets answer the same data rows (``row``), in one problem each, a row is resampled with what both say to
-    it; otherwise the problems of each set are resampled on their own, which gives wider intervals. Problems that name
-    a cluster are resampled with the others of it.
+    Where each problem of both sets names the data row that it answers (``row``), and has it to itself, a row is
+    resampled with what both say to it, also one that only one set has left; otherwise the problems of each set are
+    resampled on their own, which gives wider intervals. Problems that name a cluster are resampled with the others of
+    it.
 
     Args:
         before, after: records as in ``score_samples``.
@@ -215,13 +220,16 @@ def score_change(before: Sequence[Record], after: Sequence[Record], categories: 
     found = [by_group(classified(last_turns(samples))) for samples in (before, after)]
     if not all(found):
         raise MadrlError("nobody could say the category of any response of one of the two sets: classify it again")
-    sides, paired = _side_by_side(*found)
+    paired = _by_row(*found)
+    sides = found if paired is None else paired
+    # A row's problems in both sets are in one cluster, also where only one set was made of data that name it.
+    alike = sides if paired is None else [[[*of[1], *of[0]] for of in zip(*sides, strict=True)]] * 2
     by_problem = [_verdicts(side, categories) for side in sides]
     change = accuracy_change(*(Verdicts(*(of.sum(axis=0) for of in side)) for side in by_problem))
-    sums = [sums_within(_clusters(side), np.column_stack(of)) for side, of in zip(sides, by_problem, strict=True)]
+    sums = [sums_within(_clusters(side), np.column_stack(of)) for side, of in zip(alike, by_problem, strict=True)]
     if min(map(len, sums)) < 2:
         drawn = [np.full((1, sums[0].shape[1]), np.nan)] * 2
-    elif paired:
+    elif paired is not None:
         drawn = np.split(resampled_sums(np.hstack(sums)), 2, axis=1)
     else:
         drawn = [resampled_sums(of_side, seed=seed) for seed, of_side in enumerate(sums)]
@@ -236,19 +244,22 @@ def score_change(before: Sequence[Record], after: Sequence[Record], categories: 
     }
 
 
-def _side_by_side(*sides: list[list[Record]]) -> tuple[list[list[list[Record]]], bool]:
-    """The problems of two sets, each with its like of the other at the same place where both have the same data rows,
-    and whether they do."""
-    rows = [{str(problem[0].get("row")): problem for problem in side} for side in sides]
-    if rows[0].keys() != rows[1].keys() or any(map(lambda of, side: len(of) < len(side), rows, sides)):
-        return list(sides), False
-    return [[of_side[row] for row in rows[0]] for of_side in rows], True
+def _by_row(*sides: list[list[Record]]) -> list[list[list[Record]]] | None:
+    """The problems of two sets, each with its like of the other at the same place: empty where the other has none. None
+    where a problem has no row to itself."""
+    rows = [{problem[0].get("row"): problem for problem in side} for side in sides]
+    if any(None in of or len(of) < len(side) for of, side in zip(rows, sides, strict=True)):
+        return None
+    return [[of_side.get(row, []) for row in rows[0] | rows[1]] for of_side in rows]
 
 
 def _clusters(problems: Sequence[Sequence[Record]]) -> NDArray[np.intp]:
     """The number of each problem's cluster, from 0 in order of appearance. Shape (P,)."""
     numbers: dict[tuple[str, object], int] = {}
-    names = [(str(of[0].get("split", "")), of[0].get(CLUSTER) or i) for i, of in enumerate(problems)]
+    names = [
+        (str(of[0].get("split", "")), next((one[CLUSTER] for one in of if one.get(CLUSTER)), i))
+        for i, of in enumerate(problems)
+    ]
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
 
 
@@ -260,6 +271,7 @@ def _verdicts(problems: Sequence[Sequence[Record]], categories: Sequence[str]) -
         [sample["correct"] for sample in pooled],
         len(categories),
         np.repeat(np.arange(len(problems)), [len(problem) for problem in problems]),
+        len(problems),
     )
 
 
@@ -280,10 +292,10 @@ def _fit(
         missing = ("jsd_interval", "floor", "floor_p95", "off_target", "effective_on_support", "floor_p95_effective")
         return {"on_support": 0, **dict.fromkeys(DIVERGENCES), "infinite": [], **dict.fromkeys(missing)}
     values = measure.divergence_values(mean, pooled / on_support, epsilon)
-    floor = measure.jsd_floor(mean, on_support)
+    floor = _floor(mean, on_support)
     own = not all_same(targets)
     effective = effective_samples(counts, targets if own else None, clusters)
-    of_resamples = drawn_targets / np.maximum(drawn_counts.sum(axis=1, keepdims=True), 1.0) if own else None
+    of_resamples = _per_response(drawn_targets, drawn_counts) if own else None
     return {
         "on_support": on_support,
         **{name: value if math.isfinite(value) else None for name, value in values.items()},
@@ -291,9 +303,9 @@ def _fit(
         "jsd_interval": _listed(jsd_interval(mean, pooled, drawn_counts, of_resamples)),
         "floor": floor.mean,
         "floor_p95": floor.p95,
-        "off_target": values["jsd"] > floor.p95,
+        "off_target": measure.exceeds(values["jsd"], floor.p95),
         "effective_on_support": effective,
-        "floor_p95_effective": None if effective is None else measure.jsd_floor(mean, max(1, int(effective))).p95,
+        "floor_p95_effective": None if effective is None else _floor(mean, max(1, round(effective))).p95,
     }
 
 
@@ -310,9 +322,19 @@ def _fit_per_prompt(targets: Array, jsds: Array, on_support: Array) -> dict[str,
         "problems": int(jsds.size),
         "floor": floor.mean,
         "floor_p95": floor.p95,
-        # With one response to each, all sets of prompts show the same, but for rounding.
-        "off_target": mean > floor.p95 and not math.isclose(mean, floor.p95),
+        "off_target": measure.exceeds(mean, floor.p95),
     }
+
+
+def _floor(target: Array, on_support: int) -> measure.Floor:
+    """``jsd_floor`` with as many draws as there is memory for."""
+    return measure.jsd_floor(target, on_support, min(measure.FLOOR_DRAWS, measure.MAX_FLOOR_COUNTS // target.size))
+
+
+def _per_response(targets: Array, counts: Array) -> Array:
+    """The mean target of each resample, shape (draws, K), of targets that are summed over its on-support responses."""
+    means: Array = targets / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+    return means
 
 
 def _accuracy(count: float, graded: float, correct: float) -> dict[str, Any]:

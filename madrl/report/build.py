@@ -115,7 +115,7 @@ def _baseline_rows(study: Study, file: BaselineFile, folder: Path) -> list[Table
         settings = study.settings(dataset, target)
         name = _in_a_file_name(f"{dataset}_{file.name}_{target}")
         output = folder / f"baseline_{name}.metrics.json"
-        evaluation = evaluate_file(file.path, settings.categories, settings.target)
+        evaluation = evaluate_file(file.path, settings.categories, settings.target, settings.reward.epsilon)
         output.write_text(json.dumps(evaluation, indent=2, allow_nan=False) + "\n", encoding="utf-8")
         found_rows = evaluation["evaluations"]
         if len(found_rows) > 1:

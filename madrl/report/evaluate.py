@@ -20,6 +20,7 @@ from madrl.report.drawing import draw
 from madrl.report.evaluation_tables import evaluation_tables, first_and_last, tables_of_attribute, title
 from madrl.report.run_plots import attribute_panels, evaluation_panels, training_panels
 from madrl.report.table import Table
+from madrl.reward import RewardConfig
 from madrl.run_folder import RunFolder
 
 
@@ -67,7 +68,11 @@ def report_run(root: str, output: Path | None = None) -> Report:
 
 
 def report_file(
-    path: str, categories: Sequence[str], target: NDArray[np.float64], output: Path | None = None
+    path: str,
+    categories: Sequence[str],
+    target: NDArray[np.float64],
+    output: Path | None = None,
+    epsilon: float = RewardConfig.epsilon,
 ) -> Report:
     """Evaluate a file of responses (``dumps.evaluate_file``) and write FILE.metrics.json and FILE.evaluation.png,
     without FILE's own ending (``records.stem_of``), into ``output``, by default beside it: both or none.
@@ -76,7 +81,7 @@ def report_file(
     written, and for standard input without ``output``; OSError for a file that cannot be read."""
     if path == STANDARD and output is None:
         raise MadrlError("responses from standard input (-) have no place of their own: name a folder with -o")
-    evaluation = evaluate_file(source_of(path), categories, target)
+    evaluation = evaluate_file(source_of(path), categories, target, epsilon)
     folder, stem = output or Path(path).parent, "stdin" if path == STANDARD else stem_of(Path(path))
     files: dict[Path, Callable[[Path], None]] = {
         folder / f"{stem}.metrics.json": partial(_write_json, evaluation),

@@ -11,6 +11,7 @@ from typing import Any
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.accuracy import AccuracyChange
 from madrl.evaluation.dumps import Evaluation
+from madrl.evaluation.intervals import ENOUGH
 from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.report.table import NOTHING, Section, Shown, Table, formatted, interval_text, measured
 
@@ -111,7 +112,9 @@ def resampled(found: Sequence[Mapping[str, Any]]) -> str:
     """What the intervals of these evaluations are about."""
     clusters = sorted({one["clusters"] for one in found if one["clusters"] < one["problems"]})
     numbers = " or ".join(map(str, clusters))
-    return f"Intervals: 95 %, {f'the {numbers} clusters of problems' if clusters else 'problems'} resampled."
+    said = f"Intervals: 95 %, {f'the {numbers} clusters of problems' if clusters else 'problems'} resampled."
+    few = min((one["clusters"] for one in found), default=ENOUGH)
+    return f"{said} Those of {few} are too narrow." if few < ENOUGH else said
 
 
 AT_TARGET = (

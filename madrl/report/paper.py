@@ -4,6 +4,7 @@ import csv
 from importlib.resources import files
 from typing import NamedTuple
 
+from madrl.evaluation.metrics import exceeds
 from madrl.report.numbers import NO_NUMBER, FloorAt, Number, more_than_chance
 from madrl.report.rows import SYNTHETIC, Range, Study, TableRow, compared_rows
 from madrl.report.study import dataset_label
@@ -70,7 +71,7 @@ class Compared(NamedTuple):
             return f"not comparable (n={self.n} against {PAPER_N[self.published.table]})"
         if self.floor is None:
             return NOTHING
-        if self.ours.value <= self.floor.p95:
+        if not exceeds(self.ours.value, self.floor.p95):
             return "within the floor"
         # The paper gives no spread of its own: taken for as large as ours.
         theirs = self.ours._replace(value=self.published.value)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from madrl.divergence import DIVERGENCES
 from madrl.evaluation.accuracy import AccuracyChange
 from madrl.evaluation.dumps import DONE, Evaluation, RunKey
-from madrl.evaluation.metrics import jsd_floor, jsd_per_prompt_floor
+from madrl.evaluation.metrics import exceeds, jsd_floor, jsd_per_prompt_floor
 from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.hints import counted_sessions
 from madrl.report.numbers import MEAN, MEDIAN, NO_NUMBER, FloorAt, Number, Statistic, more_than_chance, over
@@ -141,7 +141,7 @@ class TableRow:
         """Whether the JSD is above that of a policy on the target over problems like these; None where either is
         missing."""
         floor = self.floor_effective
-        return None if self.jsd.value is None or floor is None else self.jsd.value > floor.p95
+        return None if self.jsd.value is None or floor is None else exceeds(self.jsd.value, floor.p95)
 
 
 class Study(NamedTuple):

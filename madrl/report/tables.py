@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from madrl.divergence import DIVERGENCES
+from madrl.evaluation.metrics import exceeds
 from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.report.evaluation_tables import AT_TARGET, CHANGE, PARTIAL, few_graded, no_graded
 from madrl.report.numbers import FloorAt, Number
@@ -344,7 +345,7 @@ def _fit(
     if shown.mark:
         return shown
     floor = floor or row.floor_effective
-    on_target = floor is not None and number.value is not None and number.value <= floor.p95
+    on_target = floor is not None and number.value is not None and not exceeds(number.value, floor.p95)
     best, differs = comparison or (False, None)
     mark = BEST if best else TIED if differs is False else PLAIN
     return Shown(shown.text + (" ∘" if on_target else ""), shown.detail, mark)

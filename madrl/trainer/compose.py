@@ -36,6 +36,7 @@ from madrl.hints import hinted_sessions
 from madrl.hub import check_hub_name
 from madrl.process import IN_PROCESS_EXECUTOR
 from madrl.prompts import load_naming, names_by_row
+from madrl.reward import calibrates
 from madrl.settings import Settings
 from madrl.task_config import replacing_mappings, told, with_task
 from madrl.trainer.custom_reward import compute_score_of
@@ -109,7 +110,7 @@ def register_resolvers() -> None:
 
 def _calibrates(adv_estimator: str, form: str, attributes: Any) -> bool:
     """Whether a run's rewards are calibrated unless it says otherwise (``madrl.reward.calibrate``)."""
-    return adv_estimator == "grpo" and form == "additive" and not attributes
+    return adv_estimator == "grpo" and calibrates(form, attributes or ())
 
 
 def _final_target(schedule: Any) -> Any:

@@ -37,7 +37,7 @@ def test_a_wanted_category_without_a_graded_response_leaves_no_accuracy_at_the_t
 
 def test_the_verdicts_are_by_problem_and_the_last_column_is_off_support() -> None:
     indices, problem = np.array([0, OFF_SUPPORT, 1, 0, 0]), np.array([0, 0, 0, 1, 1])
-    found = verdicts(indices, [0.5, 1.0, None, True, False], 2, problem)
+    found = verdicts(indices, [0.5, 1.0, None, True, False], 2, problem, 2)
     np.testing.assert_array_equal(found.correct, [[0.5, 0, 1], [1, 0, 0]])
     np.testing.assert_array_equal(found.graded, [[1, 0, 1], [2, 0, 0]])
 
@@ -164,8 +164,28 @@ def test_problems_that_both_sets_answer_are_resampled_together() -> None:
     before = solved("before", 0)
     assert score_change(before, solved("after", 0)[::-1], "abc")["total_interval"] == [0.0, 0.0]
     # On their own: sqrt(2) x 1.96 x 0.5 / sqrt(100) = 0.139.
-    alone = score_change(before, solved("after", 1), "abc")
+    alone = score_change(before, solved("after", 100), "abc")
     assert alone["total_interval"] == pytest.approx([-0.139, 0.139], abs=0.012)
+
+
+def test_a_row_that_one_set_has_lost_does_not_part_the_others() -> None:
+    session = {"session": 0, "turn": 0, "category": "a"}
+    before = [session | {"group": f"before{i}", "row": i, "correct": i % 2 == 0} for i in range(100)]
+    after = [session | {"group": f"after{i}", "row": i, "correct": i % 2 == 0} for i in range(100)]
+    after[7]["classified"] = False
+    low, high = score_change(before, after, "abc")["total_interval"]
+    assert -0.03 < low <= high < 0.03
+
+
+def test_data_that_name_clusters_in_one_set_alone_are_resampled_by_them() -> None:
+    session = {"session": 0, "turn": 0, "category": "a"}
+    before = [session | {"group": f"before{i}", "row": i, "correct": False} for i in range(100)]
+    after = [session | {"group": f"after{i}", "row": i, "correct": i < 50, "cluster": str(i // 25)} for i in range(100)]
+    apart = score_change(before, [{**one, "cluster": None} for one in after], "abc")["total_interval"]
+    assert apart == pytest.approx([0.4, 0.6], abs=0.011)
+    # Four clusters, solved or not: of 4 draws as often as not none is a solved one in 1/16.
+    assert score_change(before, after, "abc")["total_interval"] == [0.0, 1.0]
+    assert score_change(after, before, "abc")["total_interval"] == [-1.0, 0.0]
 
 
 def test_a_set_of_one_problem_has_a_change_and_no_interval_of_it() -> None:

@@ -108,6 +108,16 @@ def test_splits_in_one_dump_are_kept_apart(run: RunFolder) -> None:
     ]
 
 
+def test_a_split_of_one_dump_that_nobody_could_classify_does_not_cost_the_others(
+    run: RunFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    dump = run.validation / "9.jsonl"
+    lost = [sample("z", i, None, None, "hard") | {"classified": False} for i in range(4)]
+    dump.write_text(dump.read_text() + "".join(json.dumps(s) + "\n" for s in lost))
+    assert [one["split"] for one in evaluate_run(run.root)["evaluations"]] == ["s", "s"]
+    assert f"{dump}, split hard, is left out" in caplog.text
+
+
 def test_a_split_without_a_single_valid_answer_has_no_jsd(run: RunFolder) -> None:
     (run.validation / "9.jsonl").write_text(json.dumps(sample("p", 0, None, 0.0)) + "\n")
     row = evaluate_run(str(run.root))["evaluations"][-1]

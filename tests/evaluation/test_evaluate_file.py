@@ -57,6 +57,32 @@ def test_a_run_s_own_dump_gives_the_same_numbers_as_a_file_for_each_split(tmp_pa
     assert [(row["split"], row["samples"]) for row in rows] == [("even", 20), ("odd", 20)]
 
 
+def test_reverse_kl_is_taken_at_the_smoothing_that_is_given(tmp_path: Path) -> None:
+    path = write(tmp_path / "base.jsonl", generated("abcc"))
+    values = {}
+    for epsilon in ("0.001", "0.05"):
+        assert evaluate(path, "--categories", "a,b,c", "--target", "peak", "--epsilon", epsilon) == 0
+        result = json.loads((tmp_path / "base.metrics.json").read_text())
+        values[epsilon] = result["evaluations"][0]["rkl"]
+        assert result["epsilon"] == float(epsilon)
+    assert values["0.05"] < values["0.001"]
+    assert evaluate(path, "--categories", "a,b,c", "--target", "peak", "--epsilon", "2") == 2
+
+
+def test_a_split_that_nobody_could_classify_is_left_out_and_a_file_of_nothing_else_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    known = [line | {"split": "known"} for line in generated("abc")]
+    lost = [line | {"split": "lost", "classified": False} for line in generated("abc")]
+    path = write(tmp_path / "both.jsonl", known + lost)
+    assert evaluate(path) == 0
+    rows = json.loads((tmp_path / "both.metrics.json").read_text())["evaluations"]
+    assert [row["split"] for row in rows] == ["known"]
+    assert f"{path}, split lost, is left out: the category of none of 30 responses is known" in caplog.text
+    assert evaluate(write(tmp_path / "lost.jsonl", lost)) == 2
+    assert "lost.jsonl: nobody could say the category of any response" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -83,7 +109,7 @@ def test_a_file_needs_categories_and_target_and_a_run_has_its_own(
     assert evaluate(path, "--target", "peak") == 2
     assert "responses in a file need --categories and --target" in capsys.readouterr().err
     assert evaluate(tmp_path) == 2
-    assert "has its own categories and target" in capsys.readouterr().err
+    assert "has its own categories, target and epsilon" in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

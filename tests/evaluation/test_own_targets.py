@@ -115,6 +115,22 @@ def test_a_policy_on_each_prompt_s_target_is_on_target_and_one_that_swaps_them_i
         assert found["jsd_interval"][0] == 0.0
 
 
+def test_the_interval_of_the_accuracy_at_the_target_mix_draws_each_prompt_with_its_target() -> None:
+    # Half of the prompts want a, which is always right, and half want b, which never is: at the target mix the accuracy
+    # is pass@1 itself, and as uncertain.
+    kinds = {"a": {"a": 1.0, "b": 0.0}, "b": {"a": 0.0, "b": 1.0}}
+    records = [
+        {"group": f"{name}{i}", "session": k, "turn": 0, "category": name, "correct": name == "a", "target": target}
+        for name, target in kinds.items()
+        for i in range(30)
+        for k in range(8)
+    ]
+    found = score_samples(records, ("a", "b"), np.array([0.5, 0.5]), 0.001)
+    assert found["accuracy_at_target"] == found["pass@1"] == 0.5
+    assert found["accuracy_at_target_interval"] == pytest.approx(found["pass@1_interval"])
+    assert found["accuracy_at_target_interval"][0] < 0.4
+
+
 def test_each_prompt_s_distance_and_jsd_are_to_its_own_target() -> None:
     def prompt(group: str, categories: str, target: Mapping[str, float]) -> list[Record]:
         named = [{"group": group, "session": i, "turn": 0, "category": c} for i, c in enumerate(categories)]

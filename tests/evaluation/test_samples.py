@@ -108,6 +108,21 @@ def test_a_jsd_between_the_floor_s_mean_and_its_percentile_is_within_the_floor()
     assert row["off_target"] is False
 
 
+def test_a_jsd_that_is_the_floor_s_percentile_itself_is_within_it_in_any_category() -> None:
+    # Of three responses to a uniform target over four, all in one category is the 95th percentile.
+    for name in "abcd":
+        found = score_samples(responses("p", name * 3), "abcd", uniform(4), 0.001)
+        assert found["jsd"] == pytest.approx(found["floor_p95"])
+        assert found["off_target"] is False
+
+
+def test_thousands_of_categories_have_a_floor() -> None:
+    names = [str(i) for i in range(3000)]
+    found = score_samples(responses("p", names[:20]), names, uniform(3000), 0.001)
+    assert found["off_target"] is False
+    assert found["floor"] == pytest.approx(found["jsd"], rel=0.02), "20 responses in 20 categories, but for chance"
+
+
 def test_the_interval_of_the_per_prompt_distance_is_the_textbook_s_over_prompts_with_two_responses() -> None:
     # Collapsed prompts at 1/2, evenly split ones at 0 - 1/2 - 1/2 + 1/2 = -1/2; those with one response do not count.
     pairs = [s for i in range(200) for s in responses(f"p{i}", "aa" if i < 100 else "ab")]
