@@ -21,7 +21,10 @@ import madrl
 TASK, GROUP = Path(__file__).parent / "own_task", 8
 sys.path.insert(0, str(TASK))  # where greeting.py lies
 LANGUAGES = ["english", "spanish", "french"]
-group_reward = madrl.GroupReward(categories=LANGUAGES, classifier="greeting:classify", verifier="greeting:verify")
+group_reward = madrl.GroupReward(
+    categories=LANGUAGES, classifier="greeting:classify", verifier="greeting:verify",
+    calibrate=True,  # for GRPO's update: without it a target that is not uniform, as this one is, starves the rare ones
+)  # fmt: skip
 
 
 async def target_mix(prompts, completions, reward_model, extra_info, log_metric, **_):

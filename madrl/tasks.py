@@ -4,6 +4,7 @@ TASKS has those of the paper. A task of the user's own is a YAML file with the s
 """
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -309,11 +310,18 @@ def _sizes_of(content: Mapping[str, Any], file: Path) -> Sizes:
     return _sizes(**content)
 
 
+EXPONENT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$")
+
+
 def _read(path: Path) -> Any:
     import yaml
 
+    class Loader(yaml.SafeLoader):
+        """YAML 1.2's numbers, as in Hydra's config files and on its command line: 1e-5 is one, without a point."""
+
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT, list("-+.0123456789"))
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.load(path.read_text(encoding="utf-8"), Loader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise MadrlError(f"{path}: no task file can be read here ({' '.join(str(error).split())})") from error
 

@@ -50,6 +50,15 @@ def test_the_sizes_of_a_task_file_stand_in_for_the_usual_ones(tmp_path: Path) ->
     assert sizes == {**DEFAULT_SIZES, "tiny": {**DEFAULT_SIZES["tiny"], "steps": 3}}
 
 
+@pytest.mark.parametrize("text", ["1e-3", "1E-3", "+.1e-2", "10e-4", "1.0e-3", "0.001"])
+def test_a_number_is_one_as_on_the_command_line(tmp_path: Path, text: str) -> None:
+    file = Path(written(tmp_path, sizes={"tiny": {"lr": "LR"}}, config={"a": ["LR", "e-3", "1e", "1e-3x"]}))
+    file.write_text(file.read_text().replace("LR", text))
+    task = load_task(str(file))
+    assert task.sizes["tiny"]["lr"] == 0.001
+    assert task.config == {"a": [0.001, "e-3", "1e", "1e-3x"]}
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [

@@ -96,7 +96,8 @@ class PrefixTreeEngine(FSDPEngineWithLMHead):
                 output, output_args, micro_batch, logits_processor_func
             )
             return outputs
-        logits = output.logits.squeeze(0)
+        # Autocast's bfloat16 has three digits: of a logsumexp of thousands of logits it leaves 0.1 of error.
+        logits = output.logits.squeeze(0).float()
         if (temperature := float(micro_batch["temperature"])) != 1.0:
             logits = logits / temperature
         input_ids = micro_batch["input_ids"]

@@ -39,10 +39,11 @@ def test_a_tree_has_each_distinct_prefix_once_and_gives_the_rows_back(rows: list
 
 def model_of(**settings: Any) -> LlamaForCausalLM:
     torch.manual_seed(1)
-    config = LlamaConfig(
-        vocab_size=16, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=64, attn_implementation="sdpa", **settings,
-    )  # fmt: skip
+    sizes = {
+        "vocab_size": 16, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "max_position_embeddings": 64,
+    }  # fmt: skip
+    config = LlamaConfig(attn_implementation="sdpa", **sizes | settings)
     return LlamaForCausalLM(config)
 
 
@@ -82,6 +83,18 @@ def test_log_probabilities_entropies_and_gradients_are_those_of_verl(temperature
         torch.testing.assert_close(found[name], value, atol=1e-5, rtol=1e-5)
     for name, gradient in gradients.items():
         torch.testing.assert_close(own_gradients[name], gradient, atol=1e-4, rtol=1e-4)
+
+
+def test_log_probabilities_in_bfloat16_are_as_near_to_float32_as_verl_s() -> None:
+    model, batch = model_of(vocab_size=4096), micro_batch_of(GROUP)
+    exact, _, _ = outcome(FSDPEngineWithLMHead, model, batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        theirs, _, _ = outcome(FSDPEngineWithLMHead, model, batch)
+        ours, _, nodes = outcome(PrefixTreeEngine, model, batch)
+    assert nodes == len(PROMPT) + 4 + 5
+    assert ours["log_probs"].dtype == torch.float32
+    errors = [(found["log_probs"] - exact["log_probs"]).abs().mean() for found in (ours, theirs)]
+    assert errors[0] <= errors[1]
 
 
 def test_rows_with_nothing_in_common_are_left_to_verl() -> None:
