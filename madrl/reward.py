@@ -42,7 +42,6 @@ from madrl.targets import NUMBER, smooth
 
 FORMS = ("additive", "gated", "rlvr", "gapo")
 
-
 HINTED_FORMS = ("additive", "gated")
 """The forms that reward a category by its frequency in the group, hinted responses left out."""
 
