@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from madrl.grading.plugins import PluginError, takes_several
-from madrl.grading.threads import asynchronous
+from madrl.grading.threads import asynchronous, awaitable_error, ends_the_caller
 from madrl.rollout import Rollout
 
 MAX_BATCH = 64
@@ -75,13 +75,12 @@ class Batches:
                 raise PluginError(
                     f"{self._what} returned {shown} for {len(batch)} responses: return a list with one each, in order"
                 )
-        except (Exception, SystemExit, asyncio.CancelledError) as error:
-            cancelled = isinstance(error, asyncio.CancelledError)
+        except BaseException as error:  # whatever it is, somebody waits for each result
             for one in batch:
                 if not one.result.done():  # who waited for it may be gone
-                    one.result.set_exception(RuntimeError(f"{self._what} was cancelled") if cancelled else error)
-            if cancelled and (task := asyncio.current_task()) and task.cancelling():
-                raise  # it is the work that was cancelled, and not something that the function waited for
+                    one.result.set_exception(awaitable_error(error))
+            if ends_the_caller(error):
+                raise
             return
         for one, result in zip(batch, found, strict=True):
             if not one.result.done():

@@ -26,7 +26,7 @@ from madrl.grading.batches import per_response
 from madrl.grading.classifiers import Classifier, load_classifier
 from madrl.grading.compute_score import ComputeScore
 from madrl.grading.plugins import Plugin, PluginError, name_of, own_module
-from madrl.grading.threads import is_async
+from madrl.grading.threads import ends_the_caller, is_async
 from madrl.grading.verifiers import COMPUTE_SCORE, Verifier, check_ready, load_verifier
 from madrl.prompt_targets import row_categories
 from madrl.rollout import Classification, Grade, Rollout, Verdict, Verification, is_correctness
@@ -217,7 +217,9 @@ class Grader:
             found: object = await self._category_of(rollout)
         except PluginError:
             raise
-        except (Exception, SystemExit) as error:  # the second would end the loop that others wait for
+        except BaseException as error:  # a SystemExit would end the loop that others wait for
+            if ends_the_caller(error):
+                raise
             return Classification(None, self._lost("classifier", error), classified=False)
         if found is None or isinstance(found, str):
             found = Classification(found)
@@ -252,7 +254,9 @@ class Grader:
             found: object = await self._correctness_of(rollout)
         except PluginError:
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if ends_the_caller(error):
+                raise
             reason = self._lost("verifier", error)
             self._raised[reason] += 1
             return Verification(None, reason=reason)

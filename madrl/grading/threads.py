@@ -30,12 +30,30 @@ def asynchronous(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
 
 
 def _in_full(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call ``function``. Its StopIteration or SystemExit becomes a RuntimeError: no future can hold the first, so that
-    whoever awaits it would wait for ever, and the second would end the process."""
+    """Call ``function``. What it raises comes back as ``awaitable_error`` has it."""
     try:
         return function(*args, **kwargs)
-    except (StopIteration, SystemExit) as error:
-        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+    except BaseException as error:
+        if (awaitable := awaitable_error(error)) is error:
+            raise
+        raise awaitable from error
+
+
+def awaitable_error(error: BaseException) -> Exception:
+    """What whoever awaits a function gets for its ``error``: the error itself, or a RuntimeError for what no future can
+    hold (StopIteration) and for what would pass through whoever catches an Exception, as a panic of Rust's does."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def ends_the_caller(error: BaseException) -> bool:
+    """Whether an exception in something awaited is meant for the task that awaits it, which is interrupted, closed or
+    cancelled itself, and not for what it awaits."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)
 
 
 def is_async(function: Callable[..., Any]) -> bool:
