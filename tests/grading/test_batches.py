@@ -168,8 +168,26 @@ async def test_a_function_that_waits_for_what_was_cancelled_leaves_its_batch_ung
     grader = Grader(GraderSpec(classify, None, ()))
     lost = await asyncio.gather(*map(grader.grade, rollouts("a", "a")))
     assert [(one.category, one.classified) for one in lost] == [(None, False)] * 2
-    assert all("was cancelled" in one.reason for one in lost)
+    assert all("CancelledError" in one.reason for one in lost)
     assert (await grader.grade(Rollout("b", ""))).category == "b"
+
+
+class Panic(BaseException):
+    """As the exception of a panic in Rust, which is no Exception."""
+
+
+@pytest.mark.parametrize("error", [Panic("index out of bounds"), GeneratorExit("closed"), asyncio.CancelledError()])
+async def test_what_is_no_exception_leaves_its_batch_ungraded_and_keeps_nobody_waiting(error: BaseException) -> None:
+    def classify(rollouts: list[Rollout]) -> list[str]:
+        raise error
+
+    async def classify_async(rollouts: list[Rollout]) -> list[str]:
+        raise error
+
+    for classifier in (classify, classify_async):
+        lost = await asyncio.wait_for(grades(classifier, "a", "a"), 60)
+        assert [one.classified for one in lost] == [False, False]
+        assert all(type(error).__name__ in one.reason for one in lost)
 
 
 async def test_a_response_that_nobody_waits_for_any_more_costs_its_batch_nothing() -> None:

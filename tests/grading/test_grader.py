@@ -111,12 +111,33 @@ async def leaves_async(rollout: Rollout) -> str:
     raise SystemExit(3)
 
 
+class Panic(BaseException):
+    """As the exception of a panic in Rust, which is no Exception."""
+
+
+def panics(rollout: Rollout) -> str:
+    raise Panic("index out of bounds")
+
+
+async def panics_async(rollout: Rollout) -> str:
+    raise Panic("index out of bounds")
+
+
+async def waits_for_what_was_cancelled(rollout: Rollout) -> str:
+    asked = asyncio.create_task(asyncio.sleep(1000, "en"))
+    asked.cancel()
+    return await asked
+
+
 @pytest.mark.parametrize(
     ("classifier", "reason"),
     [
         (down, "classifier raised ConnectionError: nobody there"),
         (leaves, "classifier raised RuntimeError: SystemExit: 3"),
         (leaves_async, "classifier raised SystemExit: 3"),
+        (panics, "classifier raised RuntimeError: Panic: index out of bounds"),
+        (panics_async, "classifier raised Panic: index out of bounds"),
+        (waits_for_what_was_cancelled, "classifier raised CancelledError: "),
     ],
 )
 def test_a_classifier_that_raises_leaves_the_category_ungraded_and_the_verdict_as_it_is(
@@ -184,6 +205,26 @@ def test_a_plug_in_of_one_s_own_says_before_a_run_whether_it_is_ready(kind: str)
     with pytest.raises(MadrlError, match="nothing listens on port 0"):
         Grader(spec(0)).check_ready()
     Grader(spec(1)).check_ready()
+
+
+async def test_a_grading_that_is_cancelled_itself_is_not_ungraded() -> None:
+    asked = asyncio.Event()
+
+    async def waits(rollout: Rollout) -> str:
+        asked.set()
+        await asyncio.sleep(1000)
+        return "en"
+
+    grading = asyncio.create_task(Grader(GraderSpec(waits, waits, ("en",))).grade(ROLLOUT))
+    await asked.wait()
+    grading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await grading
+
+
+def test_a_verifier_that_panics_leaves_the_correctness_ungraded() -> None:
+    for verifier in (panics, panics_async, waits_for_what_was_cancelled):
+        assert grade(None, verifier, ()).correctness is None
 
 
 def test_a_category_that_is_not_declared_is_refused_with_the_classifier_s_name() -> None:
