@@ -18,9 +18,10 @@ MAX_BATCH = 64
 
 
 def per_response(plugin: Callable[..., Any], what: str) -> Callable[[Rollout], Awaitable[Any]]:
-    """``plugin``, called ``what`` in messages, as an async function of one response."""
+    """``plugin``, called ``what`` in messages, as an async function of one response. Raises what ``takes_several``
+    raises."""
     function = asynchronous(plugin)
-    return Batches(function, what) if takes_several(plugin) else function
+    return Batches(function, what) if takes_several(plugin, what) else function
 
 
 class Waiting(NamedTuple):

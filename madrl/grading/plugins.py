@@ -24,7 +24,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 CATEGORIES = "categories"
 """The parameter that gets the declared categories where the arguments leave it out."""
 
-_OF_ROLLOUTS = re.compile(r"""([\w.]+\.)?([Ll]ist|Sequence)\[['"]?([\w.]+\.)?Rollout['"]?\]""")
+_ROLLOUT = r"""(ForwardRef\()?['"]?([\w.]+\.)?Rollout['"]?\)?"""
+_OF_ROLLOUTS = re.compile(rf"([\w.]+\.)?([Ll]ist|Sequence)\[{_ROLLOUT}\]")
 
 
 class PluginError(MadrlError):
@@ -106,9 +107,12 @@ def with_arguments(
     return cast(Callable[..., Any], instance)
 
 
-def takes_several(plugin: Callable[..., Any]) -> bool:
-    """Whether the plug-in's first parameter is annotated ``list[Rollout]`` or ``Sequence[Rollout]``: then it is called
-    with several responses at once, and returns a list of as many results."""
+def takes_several(plugin: Callable[..., Any], what: str) -> bool:
+    """Whether the first parameter of a plug-in is annotated ``list[Rollout]`` or ``Sequence[Rollout]``: then it gets
+    several responses at once, and returns a list of as many results.
+
+    Raises MadrlError, which calls the plug-in ``what``, for any other annotation that has Rollout in it.
+    """
     try:
         parameters = inspect.signature(plugin, eval_str=True).parameters
     except Exception:  # an annotation that stands for the type checker only
@@ -118,7 +122,17 @@ def takes_several(plugin: Callable[..., Any]) -> bool:
             return False
     first = next(iter(parameters.values()), None)
     annotation = None if first is None else first.annotation
-    return bool(_OF_ROLLOUTS.fullmatch(annotation if isinstance(annotation, str) else repr(annotation)))
+    if isinstance(annotation, type):
+        return False
+    text = annotation if isinstance(annotation, str) else repr(annotation)
+    if _OF_ROLLOUTS.fullmatch(text):
+        return True
+    if re.search(r"\bRollout\b", text) and not re.fullmatch(_ROLLOUT, text):
+        raise MadrlError(
+            f"{what}: its first parameter is annotated {text}: write Rollout for one response, and list[Rollout] or "
+            "Sequence[Rollout] for several at once"
+        )
+    return False
 
 
 def _named(spec: str, builtin: Mapping[str, Function], kind: str) -> Any:

@@ -1,15 +1,16 @@
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, List, Optional  # noqa: UP035
 
 import pytest
 
+import madrl
 from madrl.errors import MadrlError
 from madrl.grading.choice import classify_choice, verify_listed_option
 from madrl.grading.classifiers import CLASSIFIERS, load_classifier
 from madrl.grading.grader import Grader, GraderSpec
-from madrl.grading.plugins import load_plugin, name_of, takes_several
+from madrl.grading.plugins import Plugin, load_plugin, name_of, takes_several
 from madrl.grading.verifiers import VERIFIERS, load_verifier
 from madrl.rollout import Classification, Rollout
 
@@ -214,12 +215,18 @@ def test_the_run_s_own_reward_function_takes_its_arguments_from_verl_s_key() -> 
         load_verifier("compute_score", lambda: 1.0, {"a": 1})
 
 
+class RolloutLike(Rollout): ...
+
+
 def one(rollout: Rollout) -> None: ...
 def unnamed(rollout) -> None: ...  # type: ignore[no-untyped-def]
 def texts(rollouts: list[str]) -> None: ...
 def listed(rollouts: list[Rollout]) -> None: ...
 def quoted(rollouts: "list[Rollout]") -> None: ...
 def half_quoted(rollouts: Sequence["Rollout"], limit: int = 3) -> None: ...
+def forward(rollouts: List["madrl.Rollout"]) -> None: ...  # noqa: UP006
+def quoted_one(rollout: "madrl.Rollout") -> None: ...
+def like_one(rollout: RolloutLike) -> None: ...
 def for_the_type_checker(rollouts: "list[Rollout]", other: "NoSuchType") -> None: ...  # type: ignore[name-defined]  # noqa: F821
 async def waiting(rollouts: Sequence[Rollout]) -> None: ...
 
@@ -231,13 +238,29 @@ class Batched:
 @pytest.mark.parametrize(
     ("plugin", "several"),
     [
+        *((plugin, False) for plugin in (quoted_one, like_one)),
         *((plugin, False) for plugin in (one, unnamed, texts, min, words, functools.partial(words, short=2))),
         *((plugin, True) for plugin in (listed, quoted, half_quoted, for_the_type_checker, waiting, Batched())),
+        (forward, True),
         (functools.partial(half_quoted, limit=2), True),
     ],
 )  # fmt: skip
 def test_what_takes_several_responses_says_so_by_its_annotation(plugin: Callable[..., Any], several: bool) -> None:
-    assert takes_several(plugin) is several
+    assert takes_several(plugin, "classifier mine") is several
+
+
+def optional(rollouts: Optional[list[Rollout]]) -> None: ...  # noqa: UP045
+def either(rollouts: list[Rollout] | None) -> None: ...
+def iterable(rollouts: Iterable[Rollout]) -> None: ...
+def pair(rollouts: tuple[Rollout, ...]) -> None: ...
+def unresolved(rollouts: "list[Rollout] | NoSuchType") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+
+@pytest.mark.parametrize("plugin", [optional, either, iterable, pair, unresolved])
+def test_another_annotation_with_rollout_in_it_is_refused_when_the_grader_is_made(plugin: Plugin) -> None:
+    expected = "classifier .* first parameter is annotated .*: write Rollout for one response, and list\\[Rollout\\] or"
+    with pytest.raises(MadrlError, match=expected):
+        Grader(GraderSpec(plugin, None, ()))
 
 
 def test_a_function_with_bound_arguments_is_called_by_its_own_name() -> None:
