@@ -4,7 +4,8 @@ A file appears under its name only when it is complete. What the rows ask of a m
 """
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -86,7 +87,7 @@ def check_row(row: Mapping[str, Any], where: str, categories: Sequence[str] | No
     _check_text(row["reward_model"]["ground_truth"], where, "reward_model.ground_truth", remedy)
     _check_fields(row["extra_info"], where, "extra_info", ("index", "split"))
     index = row["extra_info"]["index"]
-    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
+    if isinstance(index, bool) or not isinstance(index, Integral) or index < 0:
         raise MadrlError(f"{where}: column 'extra_info.index' is {index!r}: number the file's rows from 0")
     _check_text(row["extra_info"]["split"], where, "extra_info.split", "name the split, e.g. 'train'")
     if row["extra_info"].get("cluster") is not None:
@@ -158,12 +159,19 @@ def check_parquet(path: str | Path, categories: Sequence[str] | None = None) -> 
     return len(rows)
 
 
-def write_parquet(rows: Sequence[Row], path: str | Path) -> None:
-    """Check the rows and write them to ``path``, whole or not at all. Equal rows give equal bytes (for one pyarrow
-    version, which parquet records). Raises MadrlError for rows that check_rows rejects."""
+def write_parquet(rows: Iterable[Row], path: str | Path) -> None:
+    """Check the rows and write them to ``path``, whole or not at all. A further column that a row lacks is null there.
+    Equal rows give equal bytes (for one pyarrow version, which parquet records).
+
+    Raises MadrlError for rows that check_rows rejects, and for a folder that does not exist.
+    """
+    rows = list(rows)
     check_rows(rows, path)
+    if not Path(path).parent.is_dir():
+        raise MadrlError(f"{path}: there is no folder {Path(path).parent}: make it first")
+    columns = dict.fromkeys(column for row in rows for column in row)
     try:
-        table = pa.Table.from_pylist(rows)
+        table = pa.table({column: [row.get(column) for row in rows] for column in columns})
         with replacing(path) as unfinished:
             pq.write_table(table, unfinished)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:

@@ -3,6 +3,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -181,6 +182,22 @@ def test_equal_rows_give_equal_bytes(tmp_path: Path) -> None:
     for name in ("a.parquet", "b.parquet"):
         write_parquet([a_row(i) for i in range(50)], tmp_path / name)
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+def test_a_further_column_that_the_first_row_lacks_is_written_too(tmp_path: Path) -> None:
+    write_parquet([a_row(0), {**a_row(1), "agent_name": "tool"}], tmp_path / "a.parquet")  # type: ignore[typeddict-unknown-key]
+    assert pq.read_table(tmp_path / "a.parquet")["agent_name"].to_pylist() == [None, "tool"]
+
+
+def test_rows_may_come_from_a_generator_and_have_numpy_s_numbers(tmp_path: Path) -> None:
+    numbers: Any = np.arange(3)
+    write_parquet((a_row(number) for number in numbers), tmp_path / "a.parquet")
+    assert check_parquet(tmp_path / "a.parquet") == 3
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MadrlError, match=r"nowhere/a.parquet: there is no folder .*nowhere: make it first"):
+        write_parquet([a_row()], tmp_path / "nowhere" / "a.parquet")
 
 
 def test_bad_rows_are_not_written_and_leave_the_old_file_alone(tmp_path: Path) -> None:
