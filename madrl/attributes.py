@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
 from madrl.reward import RewardConfig
-from madrl.targets import check_categories, resolve_target
+from madrl.targets import check_categories, is_number, resolve_target
 
 if TYPE_CHECKING:  # what loads plug-ins is not needed to read a config
     from madrl.grading.plugins import Plugin
@@ -94,7 +94,7 @@ def _attribute(name: object, content: object, where: str) -> Attribute:
     if not isinstance(arguments, Mapping):
         raise MadrlError(f"{where}.classifier_args={arguments!r} is not a mapping: write {{name: value}}")
     weight = given.get("weight", 1.0)
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0.0 < weight <= 1e6:
+    if not is_number(weight, 0.0, 1e6) or weight == 0.0:
         raise MadrlError(f"{where}.weight={weight!r} is not a number in (0, 1e6]: the first attribute's is 1")
     try:
         categories = check_categories(given["categories"])

@@ -1,4 +1,6 @@
-"""The one exception type that a user is meant to read."""
+"""The one exception type that a user is meant to read, and a check of names that raises it."""
+
+from collections.abc import Iterable
 
 
 class MadrlError(ValueError):
@@ -6,3 +8,11 @@ class MadrlError(ValueError):
 
     The message names the value and the remedy in one line; the command line prints it without a traceback.
     """
+
+
+def check_texts(what: str, names: Iterable[object]) -> None:
+    """Raises MadrlError for the first of the names, which it calls ``what``, that is no text: YAML reads a bare yes as
+    true, and a bare 1 as a number."""
+    for name in names:
+        if not isinstance(name, str):
+            raise MadrlError(f"{what} {name!r} is no text: write it in quotes (YAML reads a bare yes as true)")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
-from madrl.targets import check_categories, resolve_target
+from madrl.targets import EXAMPLE, check_categories, resolve_target, target_spec
 
 ROW_TARGET, ROW_CATEGORIES = "target", "categories"
 """The fields of a data row's ``extra_info`` that give its prompt a target of its own. Both are text: parquet would turn
@@ -116,18 +116,18 @@ def read_prompt_target(target: object, declared: Sequence[str]) -> PromptTarget:
 _SOME = ("a", "b", "c")
 """Categories over which every target that has a name exists."""
 
-_EXAMPLES = {ROW_TARGET: '\'{"red": 3, "blue": 1}\'', ROW_CATEGORIES: '\'["red", "blue"]\''}
+_EXAMPLES = {ROW_TARGET: EXAMPLE, ROW_CATEGORIES: '\'["red", "blue"]\''}
 
 
 @lru_cache(maxsize=2**16)
 def _row_target(target: str, categories: str | None, declared: tuple[str, ...]) -> PromptTarget:
     own = declared if categories is None else _own_categories(categories, declared)
-    return PromptTarget.of(own, resolve_target(_spec(target), own))
+    return PromptTarget.of(own, resolve_target(target, own))
 
 
 @lru_cache(maxsize=2**16)
 def _read_prompt_target(target: str, declared: tuple[str, ...]) -> PromptTarget:
-    spec = _spec(target)
+    spec = target_spec(target)
     own = declared if isinstance(spec, str) else _in_order(list(spec), declared, ROW_TARGET)
     return PromptTarget.of(own, resolve_target(spec, own))
 
@@ -144,16 +144,13 @@ def _named(target: object, categories: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _spec(target: str) -> str | dict[str, float]:
-    """What ``resolve_target`` takes, of a target in text."""
-    if not target.lstrip().startswith("{"):
-        return target
-    spec: dict[str, float] = _json(ROW_TARGET, target)
-    return spec
-
-
 def _own_categories(categories: str, declared: tuple[str, ...]) -> tuple[str, ...]:
-    names = _json(ROW_CATEGORIES, categories)
+    try:
+        names = json.loads(categories)
+    except (ValueError, RecursionError) as error:
+        raise MadrlError(
+            f"{ROW_CATEGORIES} {reprlib.repr(categories)} is not JSON ({error}): write {_EXAMPLES[ROW_CATEGORIES]}"
+        ) from None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise MadrlError(
             f"{ROW_CATEGORIES} {reprlib.repr(categories)} is no list of text: write {_EXAMPLES[ROW_CATEGORIES]}"
@@ -165,10 +162,3 @@ def _in_order(names: list[str], declared: tuple[str, ...], field: str) -> tuple[
     if unknown := [name for name in names if name not in declared]:
         raise MadrlError(f"{field} names unknown category {unknown[0]!r}: the declared categories are {list(declared)}")
     return tuple(name for name in declared if name in names)
-
-
-def _json(field: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise MadrlError(f"{field} {reprlib.repr(text)} is not JSON ({error}): write {_EXAMPLES[field]}") from None

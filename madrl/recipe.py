@@ -100,7 +100,8 @@ class Recipe:
     task: str
     """A key of TASKS, or the path of a task file."""
     target: str = ""
-    """Empty in a recipe that only makes the warm start; otherwise uniform, peak, or weights as {category: weight}."""
+    """Empty in a recipe that only makes the warm start; otherwise uniform, peak, or weights as {category: weight}, in
+    Hydra's form or in JSON."""
     divergence: str = ""
     profile: str = "gpu"
     seed: int = 42

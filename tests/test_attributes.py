@@ -78,6 +78,7 @@ def rollouts(*responses: str) -> list[Rollout]:
         ({"length": {**LENGTH, "categories": ["a", "b"], "target": {"c": 1}}}, "madrl.attributes.length: .*'c'"),
         ({"length": {**LENGTH, "categories": ["a", "b"], "weight": 0}}, r"length.weight=0 is not a number in \(0, 1e6"),
         ({"length": {**LENGTH, "categories": ["a", "b"], "weight": True}}, "length.weight=True is not a number"),
+        ({"length": {**LENGTH, "categories": [True, False]}}, "madrl.attributes.length: category True is no text"),
         (
             {"length": {"classifier": "length", "classifier_args": [1], "categories": ["a", "b"]}},
             r"length.classifier_args=\[1\] is not a mapping",
@@ -92,6 +93,11 @@ def test_an_attribute_that_makes_no_sense_is_one_clear_error(node: Any, message:
 def test_an_attribute_has_a_uniform_target_and_the_weight_of_the_first_unless_it_says_otherwise() -> None:
     found = attributes_of({"length": {**LENGTH, "categories": ["short", "long"], "weight": None}})["length"]
     assert (found.target.tolist(), found.weight) == ([0.5, 0.5], 1.0)
+
+
+def test_an_attribute_s_weight_may_be_a_number_of_numpy_s() -> None:
+    found = attributes_of({"length": {**LENGTH, "categories": ["short", "long"], "weight": np.float32(0.5)}})["length"]
+    assert found.weight == 0.5
 
 
 @pytest.mark.parametrize(

@@ -367,6 +367,14 @@ def test_an_empty_group_is_refused() -> None:
         score_group(np.array([], dtype=np.int64), [], uniform(2), RewardConfig())
 
 
+def test_a_target_that_does_not_sum_to_1_is_refused_and_lists_are_arrays() -> None:
+    with pytest.raises(MadrlError, match=r"target \[3.0, 1.0\] does not sum to 1: divide the weights by their sum"):
+        score_group(np.array([0, 1]), [True, False], np.array([3.0, 1.0]), RewardConfig())
+    of_lists = score_group([0, 1], [True, False], [0.75, 0.25], RewardConfig())  # type: ignore[arg-type]
+    of_arrays = score_group(np.array([0, 1]), [True, False], np.array([0.75, 0.25]), RewardConfig())
+    assert of_lists.reward.tolist() == of_arrays.reward.tolist()
+
+
 def test_a_group_needs_as_many_verdicts_as_categories() -> None:
     with pytest.raises(MadrlError, match="2 categories but 1 verdicts"):
         score_group(np.array([0, 1]), [True], uniform(2), RewardConfig())

@@ -1,5 +1,6 @@
 """Target vectors: the paper's two, the user's own, and epsilon smoothing."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,39 @@ def test_weights_follow_the_declared_order_and_a_category_that_is_not_named_gets
 
 @pytest.mark.parametrize("number", [np.int64, np.uint8, np.float32, np.float64])
 def test_weights_may_be_counts_of_numpy_s(number: Any) -> None:
-    np.testing.assert_array_equal(resolve_target({"hindi": number(3), "english": 1}, LANGUAGES), [0.25, 0, 0.75, 0, 0])
+    with warnings.catch_warnings(action="error"):
+        found = resolve_target({"hindi": number(3), "english": 1}, LANGUAGES)
+    np.testing.assert_array_equal(found, [0.25, 0, 0.75, 0, 0])
+
+
+def test_weights_may_be_json() -> None:
+    np.testing.assert_array_equal(resolve_target(' {"c++": 3, "größer": 1}', ["größer", "c++"]), [0.25, 0.75])
+
+
+@pytest.mark.parametrize(
+    ("categories", "spec"),
+    [(["1", "2"], {1: 3, 2: 1}), (["true", "false"], {True: 3, False: 1}), (["0.5", "b"], {0.5: 3, "b": 1})],
+)
+def test_a_key_that_yaml_or_hydra_read_as_something_else_is_matched_by_its_text(
+    categories: list[str], spec: dict[Any, float]
+) -> None:
+    np.testing.assert_array_equal(resolve_target(spec, categories), [0.75, 0.25])
+
+
+@pytest.mark.parametrize(
+    ("categories", "spec", "message"),
+    [
+        (["true", "True"], {True: 1}, "unknown category True"),
+        (["1", "2"], {3: 1}, "unknown category 3"),
+        (["1", "2"], {1: 1, "1": 2}, "names category '1' twice: remove one"),
+        (["None", "none"], {None: 1}, "unknown category None"),
+    ],
+)
+def test_a_key_whose_text_names_no_category_or_two_is_refused(
+    categories: list[str], spec: dict[Any, float], message: str
+) -> None:
+    with pytest.raises(MadrlError, match=message):
+        resolve_target(spec, categories)
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=5, max_size=5), st.floats(0.01, 100))
@@ -81,6 +114,9 @@ def test_the_largest_weights_allowed_still_give_a_distribution() -> None:
         ({"hindi": 0.0}, "gives no category any weight"),
         ({}, "gives no category any weight"),
         ([0.5, 0.5], r"target \[0.5, 0.5\] is neither a name"),
+        ({"hindi": np.float32("inf")}, "of 'hindi' is not a number"),
+        ('{"hindi": 1', "target '{\"hindi\": 1' is not JSON"),
+        (7, "target 7 is neither a name"),
     ],
 )
 def test_a_bad_target_is_refused_by_name(spec: object, message: str) -> None:
@@ -92,11 +128,18 @@ def test_a_bad_target_is_refused_by_name(spec: object, message: str) -> None:
     ("categories", "message"),
     [
         ([], "no categories declared"),
+        ("english", "categories 'english' are no list: name them in their order"),
+        ({"a"}, r"categories \{'a'\} are no list"),
+        (None, "categories None are no list"),
+        (3, "categories 3 are no list"),
+        (["a", True], r"category True is no text: write it in quotes \(YAML reads a bare yes as true\)"),
+        (["a", None], "category None is no text"),
+        ([1, 2], "category 1 is no text"),
         (["a", " "], "an empty category name"),
         (["a", "b", "a"], "category 'a' is declared twice"),
     ],
 )
-def test_bad_categories_are_refused_by_name(categories: list[str], message: str) -> None:
+def test_bad_categories_are_refused_by_name(categories: Any, message: str) -> None:
     with pytest.raises(MadrlError, match=message):
         check_categories(categories)
 

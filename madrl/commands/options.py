@@ -55,11 +55,9 @@ def add_target_option(parser: ArgumentParser, meaning: str = "", required: bool 
 
 def read_target(text: str, categories: Sequence[str]) -> "NDArray[np.float64]":
     """The target that ``--target`` gives, by its name or as a JSON object {category: weight}."""
-    from madrl.files import json_object
     from madrl.targets import resolve_target
 
-    weights = text.lstrip().startswith("{")
-    return resolve_target(json_object(text, "target", '{"english": 3, "hindi": 1}') if weights else text, categories)
+    return resolve_target(text, categories)
 
 
 def category_names(text: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from madrl.divergence import DIVERGENCES, jensen_shannon_terms, jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.frequency import OFF_SUPPORT, category_counts
-from madrl.targets import smooth
+from madrl.targets import shares_of, smooth
 
 
 def shares(indices: NDArray[np.int64], n_categories: int) -> NDArray[np.float64]:
@@ -136,9 +136,10 @@ def jsd_floor(target: NDArray[np.float64], samples: int, draws: int = FLOOR_DRAW
         target: p*, shape (K,).
         samples: number of on-support responses that are pooled.
 
-    Raises MadrlError when ``samples`` is not in 1..MAX_FLOOR_SAMPLES, ``draws`` is below 1, draws times categories are
-    above MAX_FLOOR_COUNTS, or ``seed`` is negative.
+    Raises MadrlError when ``target`` does not sum to 1, ``samples`` is not in 1..MAX_FLOOR_SAMPLES, ``draws`` is below
+    1, draws times categories are above MAX_FLOOR_COUNTS, or ``seed`` is negative.
     """
+    target = shares_of(target)
     if not 1 <= samples <= MAX_FLOOR_SAMPLES:
         raise MadrlError(f"samples={samples} is outside 1..{MAX_FLOOR_SAMPLES}: it is the number of pooled responses")
     if draws < 1:

@@ -285,3 +285,9 @@ def test_the_floor_leaves_numpy_s_global_random_state_alone() -> None:
 def test_a_bad_floor_setting_is_refused_by_name(n_samples: int, draws: int, seed: int, message: str) -> None:
     with pytest.raises(MadrlError, match=message):
         jsd_floor(uniform(3), n_samples, draws, seed)
+
+
+def test_the_floor_of_a_target_that_does_not_sum_to_1_is_refused_and_a_list_is_an_array() -> None:
+    with pytest.raises(MadrlError, match=r"target \[0.2, 0.2, 0.2\] does not sum to 1"):
+        jsd_floor(np.array([0.2, 0.2, 0.2]), 100)
+    assert jsd_floor([0.5, 0.5], 100) == jsd_floor(uniform(2), 100)  # type: ignore[arg-type]
