@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from madrl.errors import MadrlError
+from madrl.errors import MadrlError, check_texts
 from madrl.grading.normal_form import Characters, normalized
 from madrl.rollout import Classification, Rollout
 
@@ -150,8 +150,7 @@ def _names(categories: Sequence[str], aliases: Mapping[str, str]) -> dict[str, s
         raise MadrlError("the values name the declared categories, and none are declared: declare them")
     if not isinstance(aliases, Mapping):
         raise MadrlError(f"aliases {aliases!r}: write {{value: category}}")
-    if unquoted := [value for value in aliases if not isinstance(value, str)]:
-        raise MadrlError(f"alias {unquoted[0]!r} is no text: write it in quotes (YAML reads a bare yes as true)")
+    check_texts("alias", aliases)
     names: dict[str, str] = {}
     for value, category in [*zip(categories, categories, strict=True), *aliases.items()]:
         if category not in categories:

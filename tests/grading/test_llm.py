@@ -353,7 +353,11 @@ async def test_the_key_is_taken_from_the_environment(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"categories": ("agree", "neither")}, r"has \['agree', 'disagree'\]: describe each of \['agree', 'neither'\]"),
+        (
+            {"categories": ("agree", "neither")},
+            r"descriptions lack neither: name the declared categories \(agree, neit",
+        ),
+        ({"descriptions": {True: "", "maybe": ""}}, "descriptions: category True is no text: write it in quotes"),
         ({"descriptions": {"none": "", "agree": ""}}, "cannot be called 'none'"),
         ({"concurrency": 0}, "concurrency=0 is not above 0"),
         ({"requests_per_minute": -1}, "requests_per_minute=-1 is not above 0"),

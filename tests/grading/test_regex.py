@@ -77,6 +77,10 @@ def test_a_pattern_that_backtracking_would_never_finish_takes_milliseconds(patte
         ({"patterns": {"a": 1}}, "pattern 1 of 'a' is no text"),
         ({"patterns": "a"}, "patterns 'a': write {category: expression}"),
         ({"patterns": {}}, "patterns are empty"),
+        (
+            {"patterns": {1: "a", 2: "b"}, "categories": ("1", "2")},
+            "patterns: category 1 is no text: write it in quotes (YAML reads a bare yes as true)",
+        ),
         ({"patterns": {"a": "a"}, "match": "last"}, "match 'last': use one of unique, first"),
         (
             {"patterns": {"a": "a"}, "categories": ("a", "b")},

@@ -191,6 +191,12 @@ def test_the_process_ends_with_its_parent_however_that_ends(encoder: Path) -> No
         psutil.Process(pid).wait(600)
 
 
+@pytest.mark.parametrize("labels", [{True: "calm", "no": "cross"}, {"yes": True, "no": "cross"}])
+def test_a_label_or_a_category_that_is_no_text_is_one_clear_error(labels: Any) -> None:
+    with pytest.raises(MadrlError, match=r"labels: (label|category) True is no text: write it in quotes"):
+        TextClassification(model="", labels=labels, categories=("calm", "cross"))
+
+
 @pytest.mark.slow
 async def test_a_model_is_ready_when_it_loads_and_has_the_labels_and_leaves_no_process(encoder: Path) -> None:
     classify = TextClassification(model=str(encoder), labels=CATEGORIES)

@@ -11,6 +11,7 @@ from typing import Any
 
 from madrl.errors import MadrlError
 from madrl.grading.judges.prompt_template import PromptTemplate
+from madrl.grading.named_categories import check_named
 from madrl.rollout import Classification, Rollout
 
 NONE = "none"
@@ -79,8 +80,7 @@ class LlmClassifier:
         from madrl.grading.judges.json_service import JsonService
 
         categories = tuple(categories) or tuple(descriptions)
-        if set(categories) != set(descriptions):
-            raise MadrlError(f"descriptions has {sorted(descriptions)}: describe each of {sorted(categories)}")
+        check_named("descriptions", descriptions, categories)
         if NONE in categories:
             raise MadrlError(f"a category cannot be called {NONE!r}, the answer for what fits none: call it otherwise")
         listed = "\n".join(f"- {category}: {descriptions[category]}" for category in categories)

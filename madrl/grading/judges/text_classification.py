@@ -6,7 +6,7 @@ A model that cannot be asked raises, so that the responses' categories are ungra
 import math
 from collections.abc import Mapping, Sequence
 
-from madrl.errors import MadrlError
+from madrl.errors import MadrlError, check_texts
 from madrl.grading.judges.hosted_model import BATCH_SIZE, DEADLINE_S, EMPTY, hosted_model, plain_text
 from madrl.grading.judges.sequence_model import Output
 from madrl.rollout import Classification, Rollout
@@ -45,6 +45,8 @@ class TextClassification:
         url: str | None = None,
         deadline_s: float = DEADLINE_S,
     ) -> None:
+        check_texts("labels: label", labels)
+        check_texts("labels: category", labels.values())
         if unknown := sorted(set(labels.values()) - set(categories or labels.values())):
             raise MadrlError(f"labels name {unknown}, which are no categories: use {list(categories)}")
         if not labels:
