@@ -10,6 +10,7 @@ Needs no veRL, torch or Ray. ``madrl.trainer.reward_manager`` puts it behind veR
 """
 
 import asyncio
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
@@ -21,11 +22,13 @@ from madrl import calibration
 from madrl.attributes import attributes_of, check_reward
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
+from madrl.grading.classifiers import CLASSIFIERS
 from madrl.grading.compute_score import ComputeScore
 from madrl.grading.grader import Grader, GraderSpec
-from madrl.grading.plugins import Plugin
+from madrl.grading.plugins import Plugin, name_of
 from madrl.grading.programs.replicas import NOT_SERVED
-from madrl.grading.threads import shared_loop
+from madrl.grading.threads import in_plugin_thread, shared_loop
+from madrl.grading.verifiers import COMPUTE_SCORE
 from madrl.prompt_targets import PromptTarget, row_target
 from madrl.reward import FurtherAttribute, RewardConfig, score_prompt, what_decides
 from madrl.rollout import Grade, GroupScore, Rollout
@@ -67,6 +70,13 @@ class GroupReward:
         known = [field.name for field in fields(RewardConfig)]
         if unknown := [name for name in reward if name not in known]:
             raise MadrlError(f"unknown argument {unknown[0]}={reward[unknown[0]]!r}: the reward takes {known}")
+        if classifier is None:
+            raise MadrlError(f"classifier None names no category: use one of {sorted(CLASSIFIERS)}, or your own")
+        if compute_score is not None and verifier != COMPUTE_SCORE:
+            raise MadrlError(
+                f"compute_score={name_of(compute_score)} would not be called with verifier={name_of(verifier)}: set "
+                f"verifier={COMPUTE_SCORE!r}, or leave it out"
+            )
         self.categories = check_categories(categories)
         self.target = resolve_target(target, self.categories)
         self.config = RewardConfig(**reward)
@@ -104,11 +114,14 @@ class GroupReward:
     def score(self, rollouts: Iterable[Rollout], hinted: Sequence[bool] | None = None) -> GroupScore:
         """The group's rewards for a caller that is not async, from any thread, also inside a running event loop.
 
-        Raises MadrlError in a classifier or a verifier that ``score`` itself called: there it would wait for ever.
+        Raises MadrlError in a classifier or a verifier, async or not: there it would wait for ever.
         """
         loop = shared_loop()
-        if loop.is_current():
-            raise MadrlError("GroupReward.score was called by what it calls: write `await reward(rollouts)` there")
+        if loop.is_current() or in_plugin_thread():
+            raise MadrlError(
+                "GroupReward.score was called in a classifier or a verifier: make that async, and write `await "
+                "reward(rollouts)` there"
+            )
         return loop.start(self(rollouts, hinted)).result()
 
     async def grade(self, rollout: Rollout) -> Grade:
@@ -131,8 +144,16 @@ class GroupReward:
     async def of_grades(
         self, grades: Sequence[Grade], hinted: Sequence[bool] | None = None, target: PromptTarget | None = None
     ) -> GroupScore:
-        """What the responses to one prompt earn whose grades are there already; ``target`` is the prompt's, where it is
-        not the one for all."""
+        """What the responses to one prompt earn whose grades are there already.
+
+        ``target`` is the prompt's own, which grades do not tell: ``target_of`` the ``extra_info`` of its rollouts. None
+        is the one for all. Raises MadrlError for anything else.
+        """
+        if not isinstance(target, PromptTarget | None):
+            raise MadrlError(
+                f"target {reprlib.repr(target)} is not what reward.target_of(...) finds: give it the extra_info of the "
+                "prompt's rollouts, or leave the target out"
+            )
         if self.config.calibrate:  # which takes its time for the first group of a size and a target
             return await asyncio.to_thread(self._score, grades, hinted, target)
         return self._score(grades, hinted, target)

@@ -3,6 +3,7 @@
 A response's correctness is a number in [0, 1], or None when it is ungraded, from the verifier to the reports.
 """
 
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from madrl.errors import MadrlError
 
 
 class Verdict(StrEnum):
@@ -40,14 +43,32 @@ def is_correctness(value: object) -> bool:
     return value is None or (isinstance(value, Real | np.bool_) and 0 <= float(value) <= 1)
 
 
+ROLLOUT_TEXTS = {
+    "response": "give what the model wrote, which is the content of the last message in a list of them",
+    "ground_truth": "store it as text, such as str(7), and structured values as JSON",
+    "data_source": "name the dataset and split, or leave it out",
+}
+"""Field of Rollout that is text -> what to do about one that is not."""
+
+
 @dataclass(frozen=True)
 class Rollout:
-    """One response to one prompt, before anybody has looked at it."""
+    """One response to one prompt, before anybody has looked at it.
+
+    Raises MadrlError for a text that is no ``str``, and for an ``extra_info`` that is no mapping.
+    """
 
     response: str
     ground_truth: str
     extra_info: dict[str, Any] = field(default_factory=dict)
     data_source: str = ""
+
+    def __post_init__(self) -> None:
+        for name, remedy in ROLLOUT_TEXTS.items():
+            if not isinstance(value := getattr(self, name), str):
+                raise MadrlError(f"{name} {reprlib.repr(value)} of a rollout is no text: {remedy}")
+        if not isinstance(self.extra_info, Mapping):
+            raise MadrlError(f"extra_info {reprlib.repr(self.extra_info)} of a rollout is no mapping: leave it out")
 
     @classmethod
     def to_row(cls, row: Mapping[str, Any], response: str) -> "Rollout":

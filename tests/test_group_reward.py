@@ -140,6 +140,15 @@ def test_a_mistake_of_a_plug_in_is_raised_with_its_name() -> None:
         ({"verifier": 3}, "verifier 3 is a int: name a function"),
         ({"verifier_args": {"part": 1}}, r":says_so has no argument 'part': it takes none \(verifier_args\)"),
         ({"verifier": "compute_score"}, "name your own as pkg.module:name"),
+        (
+            {"compute_score": by_first_letter},
+            r"compute_score=\S+:by_first_letter would not be called with verifier=\S+:says_so: set verifier=",
+        ),
+        ({"classifier": None}, r"classifier None names no category: use one of \['choice', 'field'"),
+        (
+            {"attributes": {"length": {"classifier": "length", "categories": ["short", "long"]}}},
+            r"attribute length: classifier length needs the argument 'unit': set classifier_args=\{unit: ...\}",
+        ),
     ],
 )
 def test_a_value_that_makes_no_sense_is_one_clear_error(changed: dict[str, Any], message: str) -> None:
@@ -154,6 +163,12 @@ def test_a_reward_function_as_verl_takes_it_is_a_verifier() -> None:
 
     score = reward_of(verifier="compute_score", compute_score=compute_score).score(rollouts("a!", "b!!"))
     assert [grade.correctness for grade in score.grades] == [0.25, 0.5]
+
+
+@pytest.mark.parametrize("group", [["a!"], [None], [("a!", "!")]])
+def test_what_is_no_rollout_is_one_clear_error(group: Any) -> None:
+    with pytest.raises(MadrlError, match=r"is no rollout: write madrl.Rollout\(response, ground_truth\)"):
+        reward_of().score(group)
 
 
 def test_an_empty_group_is_one_clear_error() -> None:
@@ -192,8 +207,12 @@ def test_a_function_that_scores_a_group_itself_is_told_to_await_it() -> None:
     async def asks_again(rollout: Rollout) -> bool:
         return bool(reward_of().score([rollout]).reward[0])
 
-    (grade,) = reward_of(verifier=asks_again).score(rollouts("a!")).grades
-    assert "write `await reward(rollouts)` there" in grade.reason
+    def asks_again_in_a_thread(rollout: Rollout) -> bool:
+        return bool(reward_of().score([rollout]).reward[0])
+
+    for verifier in (asks_again, asks_again_in_a_thread):
+        (grade,) = reward_of(verifier=verifier).score(rollouts("a!")).grades
+        assert "make that async, and write `await reward(rollouts)` there" in grade.reason
 
 
 def test_a_response_whose_category_was_asked_for_earns_and_is_not_counted() -> None:
@@ -211,6 +230,16 @@ def test_a_prompt_with_a_target_of_its_own_is_scored_by_it() -> None:
     score = reward_of().score(of_prompt("a!", "a!", "b!", "b!", target='{"left": 3, "right": 1}'))
     # p* = (3/4, 1/4), q = (1/2, 1/2): 0.6 + 0.4 x 1/4 = 0.7 twice, 0.6 - 0.1 = 0.5 twice
     np.testing.assert_allclose(score.reward, [0.7, 0.7, 0.5, 0.5])
+
+
+async def test_grades_are_scored_by_the_prompt_s_own_target_where_they_are_given_it() -> None:
+    reward, group = reward_of(), of_prompt("a!", "b!", "b!", target='{"left": 3, "right": 1}')
+    grades = [await reward.grade(rollout) for rollout in group]
+    own = await reward.of_grades(grades, target=reward.target_of(rollout.extra_info for rollout in group))
+    assert own.reward.tolist() == (await reward(group)).reward.tolist()
+    for target in ({"left": 3, "right": 1}, np.array([0.75, 0.25]), "uniform"):
+        with pytest.raises(MadrlError, match=r"target .* is not what reward.target_of\(...\) finds: give it"):
+            await reward.of_grades(grades, target=target)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("divergence", ["l2", "rkl"])

@@ -9,6 +9,7 @@ error, and after that only counted.
 import asyncio
 import json
 import logging
+import reprlib
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -95,10 +96,13 @@ class Grader:
         if spec.verifier is not None:
             self._verifier = load_verifier(spec.verifier, compute_score, spec.verifier_args, spec.categories)
             self._correctness_of = per_response(self._verifier, f"verifier {self._name('verifier')}")
-        self._further = {
-            name: Grader(GraderSpec(of.classifier, None, of.categories, classifier_args=of.classifier_args))
-            for name, of in spec.attributes.items()
-        }
+        self._further: dict[str, Grader] = {}
+        for name, of in spec.attributes.items():
+            of_it = GraderSpec(of.classifier, None, of.categories, classifier_args=of.classifier_args)
+            try:
+                self._further[name] = Grader(of_it)
+            except MadrlError as error:
+                raise MadrlError(f"attribute {name}: {error}") from error
 
     @property
     def classifier_waits(self) -> bool:
@@ -110,8 +114,11 @@ class Grader:
 
         Its correctness is ungraded when the verifier raises, its category when the classifier does, since that is
         nothing the response can be blamed for. Raises PluginError when the classifier names a category that is not
-        declared (a category must not be made up), or when either returns what it must not.
+        declared (a category must not be made up), or when either returns what it must not, and MadrlError for anything
+        but a Rollout.
         """
+        if not isinstance(rollout, Rollout):
+            raise MadrlError(f"{reprlib.repr(rollout)} is no rollout: write madrl.Rollout(response, ground_truth)")
         self.in_progress += 1
         queued = self.in_progress
         try:

@@ -14,6 +14,9 @@ T = TypeVar("T")
 THREADS = 32
 """Calls at a time. They share one core for what is Python, and wait side by side for what is not."""
 
+THREAD_NAME = "madrl-plug-in"
+"""What the names of these threads begin with."""
+
 
 def asynchronous(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     """``function`` itself when it is async, or else the same in threads of its own: a call that takes its time must
@@ -94,6 +97,11 @@ async def _cancel_others() -> None:
     await asyncio.gather(*others, return_exceptions=True)
 
 
+def in_plugin_thread() -> bool:
+    """Whether the caller runs in one of the threads of ``asynchronous``."""
+    return threading.current_thread().name.startswith(THREAD_NAME)
+
+
 def shared_loop() -> LoopThread:
     """This process's event loop for calls from code that is not async, open until the process ends. Clients keep their
     connections in it from one call to the next."""
@@ -111,7 +119,7 @@ def _loop() -> LoopThread:
 
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(THREADS, thread_name_prefix="plug-in")
+    return ThreadPoolExecutor(THREADS, thread_name_prefix=THREAD_NAME)
 
 
 def _forget_threads() -> None:

@@ -21,6 +21,7 @@ from verl.protocol import DataProto
 
 from madrl.grading.compute_score import ComputeScore
 from madrl.grading.plugins import PluginError
+from madrl.grading.verifiers import COMPUTE_SCORE
 from madrl.group_reward import GroupReward
 from madrl.hints import HINT_COLUMN, counted_sessions
 from madrl.prompt_targets import ROW_TARGET, PromptTarget
@@ -36,11 +37,14 @@ STEP = "madrl_step"
 
 
 def group_reward(config: DictConfig, compute_score: ComputeScore | None = None) -> GroupReward:
-    """The reward that the ``madrl`` node of a run's config describes."""
+    """The reward that the ``madrl`` node of a run's config describes. ``compute_score`` may be veRL's default scorer,
+    where its verifier is another one."""
     node: Any = OmegaConf.to_container(config.madrl, resolve=True)
     named = {name: node[name] for name in ("categories", "target", "classifier", "verifier", *ARGUMENTS)}
     named["attributes"] = node.get("attributes") or {}
-    return GroupReward(**named, compute_score=compute_score, **node["reward"])
+    if node["verifier"] == COMPUTE_SCORE:
+        named["compute_score"] = compute_score
+    return GroupReward(**named, **node["reward"])
 
 
 class MadRewardManager(RewardManagerBase):
