@@ -16,6 +16,7 @@ import pytest
 from documents import PAGES, ROOT, Call, anchors, blocks, calls, links, shell_calls
 
 from madrl import cli
+from madrl.grading.verifiers import VERIFIERS
 from madrl.recipe import recipe_of
 from madrl.run_folder import RunFolder
 from madrl.trainer.compose import compose
@@ -267,6 +268,11 @@ def test_every_command_of_the_documents_is_run_by_a_test(tmp_path: Path) -> None
 def test_the_page_of_the_command_line_has_every_command() -> None:
     table = (ROOT / "docs/command_line.md").read_text("utf-8")
     assert set(re.findall(r"^\| `madrl ([\w-]+)", table, re.MULTILINE)) == set(cli.COMMANDS)
+
+
+def test_the_table_of_verifiers_is_the_built_in_ones() -> None:
+    section = (ROOT / "docs/classifiers.md").read_text("utf-8").partition("## The verifiers\n")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)`", section, re.MULTILINE) == [*VERIFIERS]
 
 
 def test_the_page_on_what_a_run_leaves_names_what_it_leaves() -> None:
