@@ -64,7 +64,7 @@ def test_every_reward_option_reaches_the_reward_and_the_defaults_are_the_config_
     assert cli.main(call) == 0
     assert cli.main(call + options) == 0
     asked = RewardConfig("jsd", "gated", 0.1, 2.0, -0.5, 0.25, "flat", -2.0, True)
-    assert seen == [RewardConfig(), asked]
+    assert seen == [RewardConfig(calibrate=True), asked]
 
 
 def test_floor_prints_one_readable_line_in_nats(capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,8 +109,8 @@ FLOOR = ("floor", "--target", "uniform", "--categories", "5", "--samples", "32")
     ("call", "message"),
     [
         # The last of a repeated option counts.
-        ((*RESCORE, "--target", "{a: 1}"), "target '{a: 1}': not JSON"),
-        ((*RESCORE, "--target", '{"a": ' + "7" * 5000 + "}"), ": not JSON"),
+        ((*RESCORE, "--target", "{a: 1}"), "target '{a: 1}' is not JSON"),
+        ((*RESCORE, "--target", '{"a": ' + "7" * 5000 + "}"), "is not JSON"),
         ((*RESCORE, "--target", "[1, 2]"), "unknown target '[1, 2]'"),
         ((*RESCORE, "--target", "flat"), "unknown target 'flat': use one of ['peak', 'uniform']"),
         ((*RESCORE, "--target", "peak"), "needs at least 3, got 2"),
