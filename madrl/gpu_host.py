@@ -11,7 +11,7 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
-from madrl.install import STAMP, WITHOUT_FLASH_ATTN
+from madrl.install import WITHOUT_FLASH_ATTN, installed_stack
 
 OLDEST_DRIVERS = {12: 525, 13: 580}
 """The major version of the CUDA that torch was built for -> the oldest driver that runs it (NVIDIA, CUDA Compatibility:
@@ -33,8 +33,7 @@ class Check(NamedTuple):
 
 def is_meant_for_gpus() -> bool:
     """Whether this host or environment was made for the gpu profile: nvidia-smi is here, or the stack for GPUs."""
-    stack = STAMP.read_text(encoding="utf-8") if STAMP.exists() else ""
-    return shutil.which("nvidia-smi") is not None or stack.startswith("gpu ")
+    return shutil.which("nvidia-smi") is not None or installed_stack() == "gpu"
 
 
 def driver() -> list[Check]:

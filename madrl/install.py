@@ -43,10 +43,15 @@ def install(stack: str) -> None:
     FLASH_ATTN_WHEEL names or from the index in FLASH_ATTN_INDEX; without both, a line says what runs do without it.
 
     What pip says goes to ``install.log`` in the environment, whose end is shown when a step fails. Raises MadrlError
-    for such a failure, and in an environment without pip.
+    for such a failure, and in an environment without pip or with the other stack.
     """
     environment = Path(sys.prefix)
     wanted = _fingerprint(stack)
+    if (there := installed_stack()) not in ("", stack):
+        raise MadrlError(
+            f"{environment} has the {there} stack, which the {stack} stack would replace in part: install that into an "
+            "environment of its own (recipes/lib/install.sh: leave VENV unset, or VENV=DIR)"
+        )
     if STAMP.exists() and STAMP.read_text(encoding="utf-8") == wanted:
         print(f"the {stack} stack is installed in {environment}")
     else:
@@ -58,6 +63,11 @@ def install(stack: str) -> None:
         STAMP.write_text(wanted, encoding="utf-8")
     if stack == "gpu":
         _flash_attn(environment)
+
+
+def installed_stack() -> str:
+    """The key of STACKS that is installed in this environment; empty for neither."""
+    return STAMP.read_text(encoding="utf-8").partition(" ")[0] if STAMP.exists() else ""
 
 
 def install_compilers(languages: Sequence[str]) -> None:

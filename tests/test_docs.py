@@ -27,7 +27,7 @@ NOT_RUN = re.compile(r"not run: \S+ \S+ .+")
 RUN_BY = {
     "bash examples/chances/run.sh": "tests/test_chances.py",
     "bash examples/pronouns/run.sh": "tests/test_pronouns.py",
-    "bash recipes/lib/install.sh": "tests/recipes/test_recipes.py",
+    "bash recipes/lib/install.sh": "tests/recipes/test_install.py",
     "bash recipes/quickstart.sh": "tests/recipes/test_recipes.py",
     "bash sandbox/install.sh": "tests/sandbox/test_languages.py",
     "bash tests/run.sh": "CONTRIBUTING.md",

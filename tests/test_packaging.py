@@ -277,3 +277,13 @@ def test_an_environment_without_pip_and_a_stack_with_languages_are_told_in_one_l
     done = environment.install("cpu")
     assert done.returncode == 2
     assert done.stderr.startswith(f"madrl: error: {environment.folder} has no pip: ")
+
+
+@pytest.mark.slow
+def test_one_stack_is_not_installed_over_the_other(tmp_path: Path, site: Path) -> None:
+    environment = Environment(tmp_path, site, with_pip=False)
+    (environment.folder / ".madrl-stack").write_text("gpu 1f2e")
+    done = environment.install("cpu")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"madrl: error: {environment.folder} has the gpu stack, which the cpu stack would ")
+    assert "VENV=DIR" in done.stderr

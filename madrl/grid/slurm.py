@@ -18,7 +18,7 @@ from madrl.files import replacing
 from madrl.grid.ledger import CellState, Ledger, Standing
 from madrl.grid.local import SUPERVISOR
 from madrl.grid.plan import Plan
-from madrl.install import STAMP
+from madrl.install import installed_stack
 
 GRACE_S = 120
 """Slurm's warning before a time limit, for the cell to end as interrupted."""
@@ -67,7 +67,7 @@ def scripts(
     A warm start among ``cells`` is a job of its own, and the cells that start from it an array that waits for its end.
     Raises MadrlError when the nodes would run cells for GPUs in this environment, and it has the CPU's stack.
     """
-    if plan.profile == "gpu" and STAMP.exists() and STAMP.read_text(encoding="utf-8").startswith("cpu "):
+    if plan.profile == "gpu" and installed_stack() == "cpu":
         raise MadrlError(f"{sys.prefix} has the CPU's stack: call this in an environment after madrl install gpu")
     folder = plan.folder / "slurm"
     starts = {cell.run_name: cell for cell in cells if cell.identity.cell.is_warm_start}

@@ -23,7 +23,7 @@ TWO_CELLS = ("task=math", "form=add70", "target=peak", "divergence=rkl", "seed=4
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     """Two cells, on GPUs, from a model that is named."""
-    monkeypatch.setattr("madrl.grid.slurm.STAMP", tmp_path / "no stack")
+    monkeypatch.setattr("madrl.install.STAMP", tmp_path / "no stack")
     return stub_grid.planned(Plan(tmp_path / "out", "gpu", {"math": "hub/mine"}), *TWO_CELLS)
 
 
@@ -60,7 +60,7 @@ def test_slurm_gets_one_job_array_whose_tasks_are_the_cells(
 
 
 def test_a_folder_with_a_space_in_its_name_stays_one_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("madrl.grid.slurm.STAMP", tmp_path / "no stack")
+    monkeypatch.setattr("madrl.install.STAMP", tmp_path / "no stack")
     plan = stub_grid.planned(Plan(tmp_path / "my runs", "gpu", {"math": "hub/mine"}), *TWO_CELLS)
     [text, _] = scripts(plan, standings(plan), None).values()
     [line] = [line for line in text.splitlines() if line.startswith("#SBATCH --output=")]
@@ -86,7 +86,7 @@ def test_a_cell_that_waits_in_a_queue_stays_what_it_was_when_it_was_submitted(pl
 def test_nodes_with_gpus_do_not_get_the_stack_of_a_machine_without(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     stamp = plan.out / "stack"
     stamp.write_text("cpu 0123")
-    monkeypatch.setattr("madrl.grid.slurm.STAMP", stamp)
+    monkeypatch.setattr("madrl.install.STAMP", stamp)
     with pytest.raises(MadrlError, match="after madrl install gpu"):
         scripts(plan, standings(plan), None)
 
