@@ -35,7 +35,7 @@ import yaml
 from madrl.errors import MadrlError
 from madrl.evaluation.samples import score_samples
 from madrl.files import read_jsonl, replacing, write_json, write_text
-from madrl.recipe import FORM_KEYS, WARM_START, Recipe, recipe_of, sets
+from madrl.recipe import FORM_KEYS, WARM_START, Recipe, recipe_of, sets, switched_on
 from madrl.records import Record, classified, read_graded
 from madrl.report.build import BaselineFile, report_study
 from madrl.report.drawing import draw
@@ -45,6 +45,7 @@ from madrl.report.table import NOTHING, Section, Shown, Table, formatted, markdo
 from madrl.reward import RewardConfig
 from madrl.run import (
     Stage,
+    check_dataset,
     check_machine,
     check_own_data,
     check_warm_start,
@@ -119,7 +120,7 @@ def alternatives(words: Sequence[str], variables: Mapping[str, str]) -> Table | 
 
     Raises MadrlError for a task or an override that does not exist, SystemExit when a stage fails."""
     plan = plan_of(words, variables)
-    if variables.get("DRY_RUN"):
+    if switched_on("DRY_RUN", variables):
         for row in plan.rows:
             print(f"{row.name}, to {row.responses}", *(f"  [{s.name}] {s.description}" for s in row.stages), sep="\n")
         return None
@@ -147,7 +148,8 @@ def plan_of(words: Sequence[str], variables: Mapping[str, str]) -> Plan:
     ours = recipe_of([named[0], target, "rkl", *overrides], variables)
     if ours.record.is_synthetic and ours.profile == "tiny":
         raise MadrlError(f"{ours.task} has no holdout in the tiny profile: use PROFILE=small, or gpu")
-    check_machine(ours, dry_run=bool(variables.get("DRY_RUN")))
+    check_machine(ours, dry_run=switched_on("DRY_RUN", variables))
+    check_dataset(ours)
     name = ours.name or f"{ours.record.name}_alternatives_{target}_{ours.profile}_seed{ours.seed}"
     folder = ours.out / name
     warm_start = ours.warm_start if ours.record.has_warm_start else None

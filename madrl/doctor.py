@@ -15,7 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from madrl.errors import MadrlError
-from madrl.gpu_host import Check, accelerator, driver, flash_attention, gpus_seen, is_meant_for_gpus, room_for, toolkit
+from madrl.gpu_host import Check, accelerator, driver, flash_attention, is_meant_for_gpus, room_for, toolkit
+from madrl.gpus import gpus_seen
 from madrl.tasks import CPU_PROFILES, PROFILES
 
 MIN_DISK_GIB = 5.0

@@ -11,6 +11,7 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
+from madrl.gpus import gpus_seen
 from madrl.install import WITHOUT_FLASH_ATTN, installed_stack
 
 OLDEST_DRIVERS = {12: 525, 13: 580}
@@ -88,13 +89,6 @@ def accelerator(needs_gpu: bool) -> list[Check]:
             remedy = f"CUDA_VISIBLE_DEVICES={os.environ['CUDA_VISIBLE_DEVICES']} hides them: unset it"
         return [Check("gpu", False, "torch sees no GPU, and the gpu profile trains on nothing else", remedy)]
     return [Check("gpu", True, f"{count} x {torch.cuda.get_device_name(0)}")]
-
-
-def gpus_seen() -> int:
-    """How many GPUs torch sees."""
-    import torch
-
-    return int(torch.cuda.device_count()) if torch.cuda.is_available() else 0
 
 
 def flash_attention() -> list[Check]:

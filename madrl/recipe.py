@@ -129,6 +129,11 @@ class Recipe:
             raise MadrlError(f"{self.task} has no warm start: no prompt asks for its categories (naming)")
         if self.ray_address and not self.nodes:
             raise MadrlError("RAY_ADDRESS needs NNODES, the number of nodes to train on")
+        if self.nodes not in ("", "1") and not self.ray_address:
+            raise MadrlError(
+                f"NNODES={self.nodes} without a Ray cluster would train on this machine alone: set RAY_ADDRESS to the "
+                "cluster's head, HEAD:6379, or leave NNODES out"
+            )
         if "{" in self.target and not self.name:
             raise MadrlError(f"a run with a target of its own ({self.target}) is named by you: set NAME=")
         has_base = self.record.has_warm_start and not self.record.is_synthetic
@@ -283,7 +288,7 @@ class Recipe:
             # This miniature knows nothing but the topics it was finetuned on, so it is evaluated on those.
             found.append(f"data.val_files={hydra_value(self.data / 'train_probe.parquet')}")
         if self.ray_address:
-            found += [f"++ray_kwargs.ray_init.address={self.ray_address}", f"trainer.nnodes={self.nodes}"]
+            found += [f"++ray_kwargs.ray_init.address={hydra_value(self.ray_address)}", f"trainer.nnodes={self.nodes}"]
         if self.wandb:
             found.append("trainer.logger=[console,tensorboard,file,wandb]")
         return [*found, *self.overrides]
@@ -370,5 +375,17 @@ def with_environment(recipe: Recipe, variables: Mapping[str, str] | None = None)
         dataset=variables.get("DATASET", ""),
         ray_address=variables.get("RAY_ADDRESS", ""),
         nodes=variables.get("NNODES", ""),
-        wandb=bool(variables.get("WANDB")),
+        wandb=switched_on("WANDB", variables),
     )
+
+
+OFF, ON = ("", "0", "false", "no", "off"), ("1", "true", "yes", "on")
+"""What a variable may say that is a switch, in capitals or not."""
+
+
+def switched_on(name: str, variables: Mapping[str, str]) -> bool:
+    """Whether the variable ``name`` is on. Raises MadrlError when it says neither that nor the contrary."""
+    word = variables.get(name, "").lower()
+    if word not in (*OFF, *ON):
+        raise MadrlError(f"{name}={variables[name]!r} is neither on nor off: set it to 1, or leave it out")
+    return word in ON

@@ -13,7 +13,7 @@ PROFILE=gpu|small|tiny   8 x 80 GB GPUs with Qwen3-4B; two CPU cores and 16 GB w
 SEED=42            order of the training data, sampling; the paper's are 42, 123 and 200
 FORM=additive|gated|rlvr|gapo, ALPHA=0.9|0.8|0.7|0.55, LAMBDA_G=1   the reward's form; each unset: the task's own
 ENTROPY=0.01       weight of a bonus on the policy's entropy in the loss; unset: none
-DATASET=PATH       local files of the dataset, in place of the Hugging Face hub
+DATASET=PATH       local files of the dataset, in place of the Hugging Face hub; data that are there have to be from it
 MODEL=PATH|base    the model to start from: a folder, a name on the hub, or base, the model before any warm start.
                    Unset: on GPUs the task's warm start, made first when it is not there and shared by all recipes of
                    the task (SYNTHETIC: the base model, as in the paper); in the small profile the warm start,
@@ -42,7 +42,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from madrl.errors import MadrlError
-from madrl.files import waited_for
+from madrl.files import read_json, sha256_of, waited_for
+from madrl.gpus import gpus_seen
 from madrl.grading.programs.own_sandbox import START_S, install_languages, shares_of, start_sandbox
 from madrl.grading.programs.program import TOKEN_FILE_VARIABLE, URLS_VARIABLE
 from madrl.grading.programs.sandbox_health import health_of
@@ -140,6 +141,7 @@ def run(recipe: Recipe, dry_run: bool = False) -> None:
     run, and SystemExit with a stage's exit code when that fails: its own last line says why.
     """
     check_machine(recipe, dry_run)
+    check_dataset(recipe)
     text = resolved_config(recipe)
     stages = stages_of(recipe)
     if recipe.starts_from_warm_start:
@@ -191,14 +193,40 @@ def check_machine(recipe: Recipe, dry_run: bool) -> None:
         raise MadrlError(
             f"PROFILE={recipe.profile} runs on the CPU's stack, and this is STACK=gpu: call it with STACK=cpu"
         )
-    if dry_run or recipe.on_cpu or not recipe.starts_from_warm_start or shutil.which("nvidia-smi"):
+    if dry_run or recipe.on_cpu or shutil.which("nvidia-smi") or gpus_seen():
         return
+    if recipe.ray_address in ("", "local"):
+        raise MadrlError(
+            f"there is no GPU here, and PROFILE={recipe.profile} trains on GPUs: set PROFILE=tiny or PROFILE=small, "
+            "which train on CPU cores, or RAY_ADDRESS and NNODES of a cluster that has some"
+        )
     model = recipe.warm_start.run / "model"
-    if not model.exists():
+    if recipe.starts_from_warm_start and not model.exists():
         raise MadrlError(
             f"{model}, which the recipe starts from, is not there, and there are no GPUs here to make it: call "
             f"madrl run {recipe.task} {WARM_START} on a node that has some and sees that folder, or set MODEL="
         )
+
+
+def check_dataset(recipe: Recipe) -> None:
+    """Raises MadrlError where the data that are there were made from something else than DATASET, or than the hub when
+    that is not set."""
+    manifest, dataset = recipe.data / "manifest.json", Path(recipe.dataset)
+    if not recipe.takes_dataset or not manifest.exists():
+        return
+    facts = read_json(manifest)
+    for part in facts.get("inputs", []):
+        name, was, now = part["name"], part.get("sha256"), None  # None: the hub's
+        wanted = "from the Hugging Face hub (DATASET is not set)"
+        if recipe.dataset:
+            file = (dataset if dataset.is_dir() else dataset.parent) / name
+            now = sha256_of(file) if file.is_file() else "no such file"
+            wanted = f"from DATASET={dataset} ({now})"
+        if was != now:
+            raise MadrlError(
+                f"{recipe.data} was made from {name} of {facts['source']} ({was or part.get('revision')}), not {wanted}"
+                ": say in DATASET what it was made from, set another OUT, or remove that folder to have it made anew"
+            )
 
 
 def check_own_data(recipe: Recipe, config: Mapping[str, Any], *, holdout: bool) -> None:

@@ -16,7 +16,19 @@ ROOT = PACKAGE.parent
 
 LAYERS = (
     ("errors", "__init__"),
-    ("extras", "files", "tasks", "targets", "divergence", "rollout", "progress", "source", "install", "failures"),
+    (
+        "extras",
+        "files",
+        "tasks",
+        "targets",
+        "divergence",
+        "rollout",
+        "progress",
+        "source",
+        "install",
+        "failures",
+        "gpus",
+    ),
     ("prompt_targets", "target_schedule"),
     ("frequency", "calibration", "process", "schema", "small_model"),
     ("reward", "records", "recipe", "task_config"),

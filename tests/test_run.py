@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from madrl.errors import MadrlError
-from madrl.recipe import Recipe, recipe_of
-from madrl.run import Stage, plan_lines, run, run_stages, stages_of
+from madrl.recipe import Recipe, recipe_of, switched_on
+from madrl.run import Stage, check_dataset, plan_lines, run, run_stages, stages_of
 from madrl.tasks import TASKS
 from madrl.trainer.compose import compose
 from madrl.warm_start.config import compose as warm_start_compose
@@ -143,6 +143,8 @@ def test_the_warm_start_takes_as_many_gpus_as_the_training(tmp_path: Path) -> No
         ("synthetic_open warm_start", {"PROFILE": "tiny"}, "no base model of synthetic_open"),
         ("gsm8k {en:1,hi:2} rkl", {}, "named by you: set NAME="),
         ("synthetic_open peak rkl", {"PROFILE": "tiny", "MODEL": "base"}, "no base model of synthetic_open"),
+        ("gsm8k peak rkl", {"NNODES": "2"}, "NNODES=2 without a Ray cluster .*: set RAY_ADDRESS to the cluster's head"),
+        ("gsm8k peak rkl", {"WANDB": "madrl"}, "WANDB='madrl' is neither on nor off: set it to 1, or leave it out"),
     ],
 )
 def test_a_recipe_that_cannot_be_run_is_one_clear_line(
@@ -152,12 +154,21 @@ def test_a_recipe_that_cannot_be_run_is_one_clear_line(
         recipe(words, tmp_path, **variables)
 
 
+def test_a_switch_that_says_no_is_off(tmp_path: Path) -> None:
+    for word, on in {"1": True, "true": True, "0": False, "False": False, "no": False, "": False}.items():
+        assert recipe("gsm8k peak rkl", tmp_path, WANDB=word, NNODES="1").wandb is on
+        assert switched_on("DRY_RUN", {"DRY_RUN": word}) is on
+    assert not switched_on("DRY_RUN", {})
+
+
 def test_names_and_paths_reach_hydra_whatever_they_hold(tmp_path: Path) -> None:
     made = recipe("gsm8k {en:1,hi:2} rkl", tmp_path / "it's mine", NAME="a=b")
     config = compose(made.hydra_overrides())
     assert config.madrl.target == {"en": 1, "hi": 2}
     assert config.trainer.experiment_name == "a=b"
     assert config.paths.run == str(tmp_path / "it's mine" / "a=b")
+    config = compose(recipe("gsm8k peak rkl", tmp_path, RAY_ADDRESS="[fd00::1]:6379", NNODES="2").hydra_overrides())
+    assert config.ray_kwargs.ray_init.address == "[fd00::1]:6379"
 
 
 def test_a_sandbox_is_for_the_recipes_whose_verifier_needs_one(tmp_path: Path) -> None:
@@ -174,8 +185,12 @@ def test_what_cannot_run_on_this_machine_is_said_before_the_first_stage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))  # no nvidia-smi
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for words in ("gsm8k peak rkl", "gsm8k warm_start", "synthetic_open peak rkl"):
+        with pytest.raises(MadrlError, match=r"^there is no GPU here, and PROFILE=gpu .*: set PROFILE=tiny or .*RAY_"):
+            run(recipe(words, tmp_path))
     with pytest.raises(MadrlError, match=r"gsm8k_warm_start_gpu_seed42/model.* is not there, and there are no GPUs"):
-        run(recipe("gsm8k peak rkl", tmp_path))
+        run(recipe("gsm8k peak rkl", tmp_path, RAY_ADDRESS="head:6379", NNODES="2"))
     monkeypatch.setenv("STACK", "gpu")
     for words in ("gsm8k peak rkl profile=tiny", "synthetic_open peak rkl profile=small"):
         with pytest.raises(MadrlError, match=r"PROFILE=\w+ runs on the CPU's stack, and this is STACK=gpu"):
@@ -195,6 +210,29 @@ def test_a_warm_start_from_another_model_is_not_taken_for_this_one_s(
         run(made, dry_run=True)
     (folder / "config.yaml").write_text(f"paths: {{model: {HUB}}}\n")
     run(made, dry_run=True)
+
+
+def test_data_from_elsewhere_than_dataset_says_are_not_trained_on(tmp_path: Path) -> None:
+    """As after a dry run on a sample."""
+    source = tmp_path / "sample"
+    source.mkdir()
+    for split in ("train", "test"):
+        lines = [{"question": f"What is {i}, {split}?", "answer": f"#### {i}"} for i in range(300)]
+        (source / f"{split}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    on_hub, on_sample = recipe("gsm8k peak rkl", tmp_path), recipe("gsm8k peak rkl", tmp_path, DATASET=str(source))
+    subprocess.run(stages_of(on_sample)[0].command, check=True, capture_output=True)
+    check_dataset(on_sample)
+    with pytest.raises(MadrlError, match=r"gsm8k was made from test.jsonl of local files \(\w{64}\), not from the Hug"):
+        check_dataset(on_hub)
+    (source / "train.jsonl").write_text("")
+    with pytest.raises(MadrlError, match=r"train.jsonl of local files \(\w+\), not from DATASET=.*/sample \(e3b0c4"):
+        check_dataset(on_sample)
+    manifest = tmp_path / "data" / "gsm8k" / "manifest.json"
+    hub = [{"name": "openai/gsm8k/main/train", "split": "train", "revision": "740312"}]
+    manifest.write_text(json.dumps({"source": "openai/gsm8k", "inputs": hub}))
+    check_dataset(on_hub)
+    with pytest.raises(MadrlError, match=r"of openai/gsm8k \(740312\), not from DATASET=.* \(no such file\): say in"):
+        run(on_sample, dry_run=True)
 
 
 def test_what_is_there_is_not_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

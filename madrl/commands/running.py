@@ -43,13 +43,13 @@ def install(parser: ArgumentParser, words: Sequence[str]) -> None:
 def run(parser: ArgumentParser, words: Sequence[str]) -> None:
     """Run a recipe: data, initial model, training, holdout, evaluation."""
     from madrl import run
-    from madrl.recipe import recipe_of
+    from madrl.recipe import recipe_of, switched_on
 
     parser.formatter_class, parser.description = RawDescriptionHelpFormatter, run.__doc__
     meaning = "TASK TARGET DIVERGENCE, or TASK warm_start; overrides"
     parser.add_argument("words", nargs="+", metavar="WORD", help=meaning)
     args = parser.parse_intermixed_args(words)
-    run.run(recipe_of(args.words, os.environ), dry_run=bool(os.environ.get("DRY_RUN")))
+    run.run(recipe_of(args.words, os.environ), dry_run=switched_on("DRY_RUN", os.environ))
 
 
 def judges(parser: ArgumentParser, words: Sequence[str]) -> None:

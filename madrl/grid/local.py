@@ -19,7 +19,7 @@ from madrl.grid.plan import Plan
 from madrl.grid.supervise import NOT_RUN, last_line
 from madrl.process import told_to_stop
 from madrl.recipe import with_environment
-from madrl.run import run_stages, shared_stages
+from madrl.run import check_dataset, run_stages, shared_stages
 
 POLL_S = 0.5
 CLAIM_S = 300.0
@@ -40,8 +40,10 @@ def prepare(plan: Plan, tasks: Sequence[str]) -> None:
     for task in tasks:
         # The stages hold the lock as well, so that a grid that is killed now does not let another one in.
         with waited_for(plan.folder / "preparing"):
+            recipe = with_environment(plan.shared_recipe(task))
+            check_dataset(recipe)
             try:
-                run_stages(shared_stages(with_environment(plan.shared_recipe(task))), plan.folder / "shared" / task)
+                run_stages(shared_stages(recipe), plan.folder / "shared" / task)
             except SystemExit as failed:
                 raise MadrlError(f"preparing {task} ended with exit code {failed.code}: see above") from None
 

@@ -1,6 +1,7 @@
 """What the cells of a task share is made once, by the recipes' own stages, before the first cell starts."""
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -21,8 +22,8 @@ from madrl.grid.plan import Plan
 
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An environment like ours, whose interpreter only writes down what the command line would do to train and to
-    finetune: everything else is run."""
+    """An environment like ours on a machine with GPUs. Its interpreter only writes down what the command line would do
+    to train and to finetune: everything else is run."""
     venv = tmp_path / "venv"
     (venv / "bin").mkdir(parents=True)
     (venv / "pyvenv.cfg").write_text((Path(sys.prefix) / "pyvenv.cfg").read_text())
@@ -44,6 +45,8 @@ exec -a "{python}" {Path(sys.executable).resolve()} "$@"
 """)
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
+    (venv / "bin" / "nvidia-smi").symlink_to("/bin/true")
+    monkeypatch.setenv("PATH", f"{venv}/bin:{os.environ['PATH']}")
     for name in ("DRY_RUN", "SANDBOX_URL", "RAY_ADDRESS"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
