@@ -17,7 +17,7 @@ from pathlib import Path
 from madrl.errors import MadrlError
 from madrl.gpu_host import Check, accelerator, driver, flash_attention, is_meant_for_gpus, room_for, toolkit
 from madrl.gpus import gpus_seen
-from madrl.tasks import CPU_PROFILES, PROFILES
+from madrl.tasks import CPU_PROFILES, PROFILES, check_profile
 
 MIN_DISK_GIB = 5.0
 
@@ -35,8 +35,9 @@ def report(as_json: bool, overrides: Sequence[str] = (), responses: str | None =
     its target is among them, and of the model that it starts from when a file of its graded ``responses`` is given.
     A host whose runs are on GPUs is checked for what those need: with overrides for such a run, or PROFILE=gpu, or
     wherever there is nvidia-smi, unless PROFILE says otherwise.
-    Raises MadrlError when a check failed.
+    Raises MadrlError when a check failed, and for a profile that does not exist.
     """
+    overrides = _with_profile(overrides)
     checks: list[Check] = []
     with _only_our_stdout():
         on_gpus = _on_gpus(overrides)
@@ -108,8 +109,18 @@ def _version(name: str) -> str | None:
 
 def _profile_of(overrides: Sequence[str]) -> str | None:
     """The profile that was named, if one was."""
-    profiles = [word.partition("=")[2] for word in overrides if word.startswith("profile=")]
+    words = (word.lstrip("+").partition("=") for word in overrides)
+    profiles = [value for name, _, value in words if name == "profile"]
     return profiles[-1] if profiles else os.environ.get("PROFILE")
+
+
+def _with_profile(overrides: Sequence[str]) -> list[str]:
+    """``overrides``, if there are any, with the profile that PROFILE names where they name none. Raises MadrlError for
+    one that does not exist."""
+    if profile := _profile_of(overrides):
+        check_profile(profile)
+    # The same word once more changes nothing.
+    return [*overrides, f"profile={profile}"] if profile and overrides else [*overrides]
 
 
 def _on_gpus(overrides: Sequence[str]) -> bool:

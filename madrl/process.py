@@ -66,8 +66,11 @@ COMMON_ENVIRONMENT = {
 }
 
 OWN_RAY_LOCK = Path(f"/tmp/madrl-own-ray-{os.getuid()}.lock")
-"""A lock that every training on this machine holds, and whatever else takes all of its GPUs. It lies beside
-veRL's sockets, which are in /tmp whatever TMPDIR says."""
+"""A lock that every training of this user on this machine holds, and whatever else takes all of its GPUs. It lies
+beside veRL's sockets, which are in /tmp whatever TMPDIR says."""
+
+VERL_SOCKETS = Path("/tmp/rl-colocate-zmq-*.sock")
+"""The sockets through which veRL sends weights from a trainer to its engine: of the same names in all users' runs."""
 
 POLL_S = 0.5
 LOG_TAIL_LINES, LOG_LINES_BEFORE = 25, 5
@@ -96,6 +99,21 @@ def all_gpus(notice: str) -> Iterator[None]:
     """
     with waited_for(OWN_RAY_LOCK, waiting=lambda: print(notice, flush=True)):
         yield
+
+
+def check_sockets() -> None:
+    """Raises MadrlError for one of veRL's sockets that belongs to another user: a run of ours could not make its own.
+
+    They are there while weights are sent, and after a kill. A training of another user between two steps is not seen.
+    """
+    for path in VERL_SOCKETS.parent.glob(VERL_SOCKETS.name):
+        with contextlib.suppress(FileNotFoundError):
+            if (owner := path.stat().st_uid) != os.getuid():
+                raise MadrlError(
+                    f"{path} belongs to the user with the id {owner}, and veRL would send this run's weights through a "
+                    "socket of that name: wait for that user's training to end, or have them remove it, or train in a "
+                    "container with a /tmp of its own"
+                )
 
 
 def hydra_value(value: Any) -> str:

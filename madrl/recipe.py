@@ -18,7 +18,7 @@ import madrl
 from madrl.errors import MadrlError
 from madrl.files import check_model
 from madrl.process import hydra_value
-from madrl.tasks import CPU_PROFILES, PROFILES, Task, load_task
+from madrl.tasks import CPU_PROFILES, Task, check_profile, load_task
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
@@ -121,8 +121,7 @@ class Recipe:
     overrides: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.profile not in PROFILES:
-            raise MadrlError(f"PROFILE={self.profile!r} does not exist: use one of {', '.join(PROFILES)}")
+        check_profile(self.profile)
         if self.profile == "small" and self.record.not_small:
             raise MadrlError(f"PROFILE=small: {self.record.not_small}; use gpu, or tiny for its miniature")
         if self.is_warm_start and not self.record.has_warm_start:

@@ -27,6 +27,13 @@ PROGRAMMING_LANGUAGES = tuple(PROGRAMMING_LANGUAGE_NAMES)
 CPU_PROFILES = ("small", "tiny")
 PROFILES = ("gpu", *CPU_PROFILES)
 
+
+def check_profile(profile: str) -> None:
+    """Raises MadrlError for a profile that does not exist."""
+    if profile not in PROFILES:
+        raise MadrlError(f"PROFILE={profile!r} does not exist: use one of {', '.join(PROFILES)}")
+
+
 Sizes = Mapping[str, Mapping[str, float]]
 """Profile -> how long and how wide a run is.
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from madrl.doctor import _on_gpus
+from madrl.doctor import _launch, _on_gpus, _with_profile, report
+from madrl.errors import MadrlError
 from madrl.gpu_host import accelerator, driver, flash_attention, is_meant_for_gpus, room_for, toolkit
 from madrl.trainer.compose import compose
 
@@ -126,6 +127,18 @@ def test_the_profile_says_whether_a_host_without_gpus_is_a_bad_one(
         monkeypatch.setenv("PROFILE", profile)
     assert _on_gpus(overrides) is on_gpus
     assert accelerator(needs_gpu=on_gpus)[0].ok is (False if on_gpus else None)
+
+
+def test_the_profile_of_the_environment_is_that_of_the_run_that_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["task=synthetic_closed", "madrl.target={rank_1: 95, rank_2: 5}"]
+    monkeypatch.setenv("PROFILE", "tiny")
+    # 5 % of a group of 16, where the gpu profile has 32.
+    assert "0.8 of 16 responses" in _launch(_with_profile(words), None)[0].detail
+    assert _launch(_with_profile([*words, "profile=gpu"]), None)[0].ok
+    assert _with_profile([]) == []
+    monkeypatch.setenv("PROFILE", "tinny")
+    with pytest.raises(MadrlError, match=r"^PROFILE='tinny' does not exist: use one of gpu, small, tiny$"):
+        report(as_json=False)
 
 
 def test_nvidia_smi_alone_makes_a_host_one_for_gpus(host: Host) -> None:

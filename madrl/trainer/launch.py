@@ -26,7 +26,7 @@ from madrl.files import check_same, locked, read_json, write_json, write_text
 from madrl.grading.turns import CLIENTS_VARIABLE
 from madrl.hints import counted_sessions
 from madrl.launch_check import target_notes
-from madrl.process import CPU_ENVIRONMENT, all_gpus, hydra_value, run_logged
+from madrl.process import CPU_ENVIRONMENT, all_gpus, check_sockets, hydra_value, run_logged
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
 from madrl.settings import Settings
@@ -223,9 +223,10 @@ def _run_verl(
 
 @contextlib.contextmanager
 def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[dict[str, str]]:
-    """Wait until no other training runs on this machine, whether with a Ray of its own or on a cluster that the machine
-    belongs to. On a cluster that runs already, raise MadrlError when another training runs on it. Yields what the run's
-    environment needs beside ours: the token of its own Ray.
+    """Wait until no other training of this user runs on this machine, whether with a Ray of its own or on a cluster
+    that the machine belongs to. Raise MadrlError when another user's has a socket here, and on a cluster that runs
+    already when another training runs on it. Yields what the run's environment needs beside ours: the token of its own
+    Ray.
 
     Two trainings would share the machine's GPUs. And veRL sends the weights to the engine through a socket in /tmp that
     is named by the number of the Ray job, which counts from the beginning in every Ray, so that two of them could get
@@ -233,6 +234,7 @@ def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[dict[str, st
     """
     address = _ray_address(config)
     with all_gpus(f"{run.root} waits for its turn: another training runs on this machine, or others take its GPUs"):
+        check_sockets()
         if address == "local":
             yield own_token()
         else:

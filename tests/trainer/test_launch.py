@@ -163,6 +163,22 @@ def test_trainings_of_one_machine_take_turns_also_with_one_on_a_cluster(
     assert began.is_set()
 
 
+def test_a_socket_of_another_user_is_named_before_verl_would_fail_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "OWN_RAY_LOCK", tmp_path / "turn")
+    monkeypatch.setattr(process, "VERL_SOCKETS", tmp_path / process.VERL_SOCKETS.name)
+    config = OmegaConf.create({"ray_kwargs": {"ray_init": {"address": "local"}}})
+    path = tmp_path / "rl-colocate-zmq-01000000-replica-0-rank-0.sock"
+    path.touch()
+    with _one_of_its_own(RunFolder(tmp_path), config):
+        pass
+    monkeypatch.setattr(os, "getuid", lambda: path.stat().st_uid + 1)
+    said = rf"^{path} belongs to the user with the id {path.stat().st_uid}, .*: wait for .* a container"
+    with pytest.raises(MadrlError, match=said), _one_of_its_own(RunFolder(tmp_path), config):
+        pass
+
+
 @pytest.mark.parametrize("cpu", [True, False])
 def test_the_workers_of_a_cluster_that_runs_already_get_what_a_cpu_needs_and_on_gpus_do_not(
     cpu: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

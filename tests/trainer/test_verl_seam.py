@@ -6,6 +6,7 @@ Each entry says which of our modules depends on it. A behaviour that only a run 
 import importlib
 import importlib.metadata
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from verl.utils.tracking import FileLogger
 from verl.workers.config import HFModelConfig
 from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
 
+from madrl.process import VERL_SOCKETS
 from madrl.trainer import replay_buffer
 from madrl.trainer.compose import compose, verl_config
 from madrl.trainer.replay_buffer import MadReplayBuffer
@@ -167,6 +169,14 @@ def test_the_rows_of_a_prompt_s_log_probabilities_begin_with_its_second_token() 
         "prompt_logprobs_ls.append([0.0] * max(num_prompt_logprobs, 1))",
     ):
         assert line in text, f"veRL changed: madrl.trainer.hinted_loop reads what {line!r} wrote"
+
+
+def test_the_sockets_of_a_run_are_where_and_what_we_look_for() -> None:
+    (folder,) = map(Path, importlib.import_module("verl.workers.rollout").__path__)
+    before, after = str(VERL_SOCKETS).split("*")
+    for name in ("vllm_rollout.py", "utils.py"):  # the trainer's end, and the engine's
+        text = (folder / "vllm_rollout" / name).read_text()
+        assert re.search(rf"ipc://{before}\S+{after}\"", text), f"veRL changed: the socket in {name}"
 
 
 def test_agent_loop_outputs_have_the_fields_we_read_and_write() -> None:
