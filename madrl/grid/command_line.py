@@ -46,7 +46,7 @@ def _run(parser: ArgumentParser, words: Sequence[str]) -> None:
     from madrl.grid import local, slurm
 
     add = parser.add_argument
-    add("-n", "--at-once", type=int, metavar="N", help="cells at a time (local: 1, slurm: all)")
+    add("-n", "--at-once", type=int, metavar="N", help="cells at a time (local: 1; slurm: of each job array, all)")
     add("--backend", choices=["local", "slurm"], default="local", help="(%(default)s)")
     add("--dry-run", action="store_true", help="only print what would run")
     args = _parse(parser, words)

@@ -117,7 +117,7 @@ class Ledger:
         """Whether any process of the cell lives."""
         if not self.lock.exists():
             return False
-        with self.lock.open("a+") as file:
+        with self.lock.open("rb") as file:  # also another user's
             try:
                 # Shared, so that two who look do not take each other for the cell.
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -184,12 +184,14 @@ def config_facts(config: Mapping[str, Any], recipe: Recipe) -> tuple[str, int | 
 
 def models_of(options: Sequence[str], own_tasks: Iterable[str] = ()) -> dict[str, str]:
     """``[TASK=]PATH`` options as {task: model}; without a task it is every task's. Folders become absolute; BASE stays
-    the word for the profile's own model. Raises MadrlError for a folder that is not there."""
+    the word for the profile's own model. Raises MadrlError for a folder that is not there, and for an unknown task."""
     tasks = (*TASKS, *own_tasks)
     models: dict[str, str] = {}
     for option in options:
         task, equals, path = option.partition("=")
         if not (equals and task in tasks):
+            if equals and "/" not in task and not Path(option).exists():
+                raise MadrlError(f"--model {option}: there is no task {task!r} here: use one of {', '.join(tasks)}")
             task, path = "", option
         check_model(path)
         model = str(Path(path).absolute()) if path != BASE and Path(path).is_dir() else path

@@ -61,8 +61,8 @@ def scripts(
     plan: Plan, cells: Sequence[Standing], slots: int | None, supervisor: Sequence[str] = SUPERVISOR
 ) -> dict[Path, str]:
     """The files to submit with, the last of which submits the others: job arrays of a cell on one node each, ``slots``
-    at once. Partition, account, time and the like come from sbatch's own variables (SBATCH_PARTITION, SBATCH_ACCOUNT,
-    SBATCH_TIMELIMIT, SBATCH_GPUS_PER_NODE).
+    of each array at once. Partition, account, time and the like come from sbatch's own variables (SBATCH_PARTITION,
+    SBATCH_ACCOUNT, SBATCH_TIMELIMIT, SBATCH_GPUS_PER_NODE).
 
     A warm start among ``cells`` is a job of its own, and the cells that start from it an array that waits for its end.
     Raises MadrlError when the nodes would run cells for GPUs in this environment, and it has the CPU's stack.

@@ -1,5 +1,6 @@
 """Building a task's miniature model: from random weights, with veRL's own SFT trainer, on examples made here."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -10,7 +11,9 @@ import pyarrow.parquet as pq
 from madrl.files import locked, replacing, sha256_of, write_json
 from madrl.miniature.model import build_model, build_tokenizer, save
 from madrl.miniature.tasks import Miniature, miniature_of, turns_of
+from madrl.recipe import CONFIG_DIR
 from madrl.schema import check_parquet
+from madrl.source import digest, imported_by
 from madrl.tasks import Task
 
 CHECKPOINTS = 3
@@ -23,17 +26,17 @@ def build(
     """Build the miniature of ``task``, or with ``base`` its base model, and finetune it on what the training rows of
     ``data_dir`` allow; returns the model's folder.
 
-    ``out_dir/model`` appears only when it is finished; called again with the same data and seed, it is returned as it
-    is. One that was stopped resumes from veRL's SFT checkpoint. ``skew`` takes the place of the miniature's own. Raises
-    MadrlError as ``miniature_of``, and when the data cannot be read, another process makes this model, or veRL fails.
+    ``out_dir/model`` appears only when it is finished; called again with the same data, seed and code, it is returned
+    as it is. One that was stopped resumes from veRL's SFT checkpoint. ``skew`` takes the place of the miniature's own.
+    Raises MadrlError as ``miniature_of``, and when the data cannot be read, another process makes this model, or veRL
+    fails.
     """
     miniature = miniature_of(task, base, skew)
     train_file = data_dir / "train.parquet"
     check_parquet(train_file)
     # Through JSON and back, since it is compared with what a file holds.
-    recipe = json.loads(
-        json.dumps({"task": task.name, "data": sha256_of(train_file), "seed": seed, **miniature.facts()})
-    )
+    facts = {"task": task.name, "data": sha256_of(train_file), "seed": seed, "code": _code(), **miniature.facts()}
+    recipe = json.loads(json.dumps(facts))
     marker, model_dir, work = out_dir / "miniature.json", out_dir / "model", out_dir / "work"
     with locked(out_dir / ".lock", f"{out_dir} is being made by another process: wait for it to end"):
         if model_dir.exists() and _read(marker) == recipe:
@@ -84,6 +87,13 @@ def _train(miniature: Miniature, train_file: Path, work: Path, seed: int) -> Pat
             },
         )
     )
+
+
+def _code() -> str:
+    """The hash of what the examples, the untrained model and its finetuning follow from, beside a miniature's facts."""
+    modules = imported_by(("madrl.miniature.model", "madrl.miniature.tasks"))
+    own = {name: path for name, path in modules.items() if name.startswith(("madrl.miniature.", "madrl.prompts"))}
+    return hashlib.sha256(f"{digest(own)} {sha256_of(CONFIG_DIR / 'miniature_sft.yaml')}".encode()).hexdigest()
 
 
 def _read(path: Path) -> Any:

@@ -98,6 +98,10 @@ def test_a_plan_is_the_same_after_it_was_written(tmp_path: Path) -> None:
         load_plan(tmp_path)
     with pytest.raises(MadrlError, match=r"^model /nowhere does not exist"):
         models_of(["/nowhere"])
+    with pytest.raises(MadrlError, match=r"^--model gsmk=/x: there is no task 'gsmk' here: use one of .*gsm8k"):
+        models_of(["gsmk=/x"])
+    (tmp_path / "a=b").mkdir()
+    assert models_of([f"{tmp_path}/a=b"])["math"] == f"{tmp_path}/a=b"
 
 
 def test_a_cell_s_recipe_has_its_fields_and_the_plan_s(tmp_path: Path) -> None:

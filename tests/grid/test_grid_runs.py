@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from madrl.recipe import with_environment
 
 THREE_CELLS = ("task=math", "form=add70", "target=peak", "divergence=rkl")
 DEADLINE_S = 300.0
+NOBODY = 65534
 WHOLE = ["step 1", "step 2", "step 3", "end"]
 
 
@@ -359,6 +361,20 @@ def test_whoever_starts_a_cell_gets_its_lock_however_often_others_look(grid: Gri
     finally:
         looking.kill()
         looking.wait()
+
+
+def test_a_look_at_another_user_s_cell_needs_no_permission_to_write() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own are one user's
+        ledger = Ledger(Path(folder), "cell")
+        ledger.root.mkdir(parents=True)
+        Path(folder).chmod(0o755)
+        ledger.lock.touch(0o444)
+        user = os.geteuid()
+        os.seteuid(user or NOBODY)
+        try:
+            assert not ledger.is_held()
+        finally:
+            os.seteuid(user)
 
 
 def test_a_look_that_stands_still_is_waited_for(grid: Grid, monkeypatch: pytest.MonkeyPatch) -> None:

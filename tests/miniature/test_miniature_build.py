@@ -101,6 +101,9 @@ def test_a_finished_warm_start_is_not_made_again(tmp_path: Path, monkeypatch: py
         assert (model / "config.json").exists()
         assert len(calls) == made
     assert json.loads((tmp_path / "out/miniature.json").read_text())["seed"] == 2
+    monkeypatch.setattr("madrl.miniature.build.digest", lambda modules: "of other wordings")
+    build(TASKS["synthetic_closed"], data, tmp_path / "out", seed=2)
+    assert len(calls) == 3
 
 
 MATH_ROWS = [{"extra_info": {"miniature": json.dumps({"style": "math"})}}]

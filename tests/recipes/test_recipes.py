@@ -207,14 +207,16 @@ def test_a_cluster_by_address_needs_its_number_of_nodes() -> None:
 def test_help_prints_the_recipe_s_head_and_the_variables_and_does_nothing_else(tmp_path: Path) -> None:
     """An empty environment, in which anything else would begin with an installation."""
     nothing = {"PATH": os.environ["PATH"], "VENV": str(tmp_path / "venv"), "STACK": "cpu"}
-    for name in ("gsm8k_peak_rkl.sh", "quickstart.sh", "math_warm_start.sh", "lib/run.sh"):
+    scripts = ("gsm8k_peak_rkl.sh", "quickstart.sh", "math_warm_start.sh", "lib/run.sh", "alternatives.sh")
+    for name in (*scripts, "../examples/pronouns/run.sh", "../examples/chances/run.sh"):
         for option in ("--help", "-h"):
             command = ["bash", str(RECIPES / name), option]
             done = subprocess.run(command, env=nothing, cwd=tmp_path, capture_output=True, text=True, check=False)
             assert (done.returncode, done.stderr) == (0, "")
             first = (RECIPES / name).read_text().splitlines()[1]
             assert done.stdout.startswith(first.removeprefix("# "))
-            assert "MODEL=PATH|base" in done.stdout
+            said = "madrl alternatives TASK [TARGET]" if name == "alternatives.sh" else "MODEL=PATH|base"
+            assert said in done.stdout
             assert "exec bash" not in done.stdout
     assert list(tmp_path.iterdir()) == []
 
