@@ -274,7 +274,7 @@ def test_a_temperature_sweep_samples_a_run_as_its_holdout_is_sampled(
         assert asked.pop() == (Path("/data/math/holdout.parquet"), out, sampling, grader, 5, None, 2, None)
     assert swept[1][1:] == [
         *(str(run_folder / "temperatures" / "temperature_0.6.jsonl"), "--categories", "en,zh,es,hi,fr"),
-        *("--target", '{"en": 3, "hi": 1}'),
+        *("--target", '{"en": 3, "hi": 1}', "--epsilon", "0.001"),
     ]
 
 
