@@ -7,7 +7,7 @@ output that it reads is a hostile program's.
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from sandbox.box import Box, Limits, RunOutcome
@@ -37,34 +37,38 @@ class Checked(NamedTuple):
     message: str
 
 
-def checked(box: Box, cases: Iterable[tuple[TestCase, bytes]]) -> Iterator[Checked]:
-    """The checker's word on each (test, the program's output), in a box that runs the checker.
+def checked(
+    box: Box, cases: Iterable[tuple[TestCase, bytes]], check: Callable[[RunOutcome], None]
+) -> Iterator[Checked]:
+    """The checker's word on each (test, the program's output), in a box that runs the checker. ``check`` raises
+    SandboxError for a run that says nothing of the checker, by our fault.
 
     An output at which it ends without a verdict (a crash, a limit, a status that is none) is wrong, provided that it
     accepts the expected output in its place: no output makes itself ungraded. Raises CheckerError when it does not,
-    BoxLostError.
+    BoxLostError, and what ``check`` raises.
     """
+
+    def outcome_on(test: TestCase, output: bytes) -> RunOutcome:
+        for path, content in zip(PATHS, (test.stdin, output, test.expected), strict=True):
+            box.put(path, content)
+        outcome = next(box.run([b""]))
+        check(outcome)
+        return outcome
+
     for test, output in cases:
-        outcome = _outcome(box, test, output)
+        outcome = outcome_on(test, output)
         found = _said(outcome)
         if found is None:
-            own = _said(_outcome(box, test, test.expected))
+            own = _said(outcome_on(test, test.expected))
             if own is None or own.points < 1:
                 raise CheckerError(f"the checker does not accept the expected output: {_how(outcome)}")
             found = Checked(JudgeVerdict.WA, 0.0, f"no verdict of the checker: {_how(outcome)}")
         yield found
 
 
-def _outcome(box: Box, test: TestCase, output: bytes) -> RunOutcome:
-    for path, content in zip(PATHS, (test.stdin, output, test.expected), strict=True):
-        box.put(path, content)
-    return next(box.run([b""]))
-
-
 def _said(outcome: RunOutcome) -> Checked | None:
     """The verdict in an exit status; None when it is none."""
-    limits = (outcome.over_cpu, outcome.over_wall, outcome.over_output, outcome.over_memory, outcome.over_files)
-    if outcome.failed or outcome.starved or any(limits):
+    if any((outcome.over_cpu, outcome.over_wall, outcome.over_output, outcome.over_memory, outcome.over_files)):
         return None
     message = outcome.stderr[:MESSAGE_BYTES].decode(errors="replace").strip()
     if outcome.exit_code == _RIGHT:

@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from sandbox.box import Box, Limits, RunOutcome, Slot
@@ -110,13 +111,9 @@ class Judge:
             said = stderr + (b"\n" if stderr and message else b"") + message.encode()
             return Compiled(status, entry, outcome.exit_code, b"", said, outcome.cpu_s, outcome.wall_s, size)
 
-        if outcome.failed:
-            raise BoxLostError("the runner could not start the compiler")
-        if outcome.over_memory:
-            self._killed_since(COMPILER, before)
+        self._check_ours(COMPILER, before, outcome)
         if outcome.over_memory or outcome.over_files:
             return report("memory_limit", None, "the compiler ran out of memory")
-        _check_fed(outcome)
         if outcome.over_cpu or outcome.over_wall:
             return report("time_limit", None, "the compiler ran out of time")
         if _failure(outcome) is not None:
@@ -144,12 +141,7 @@ class Judge:
             return Ran(list(self._checked(job, job.checker)))
         results = self._confirmed_in_loop(job)
         files: dict[str, bytes] = {}
-        try:
-            self._run_the_rest(job, results, files)
-        except SandboxError:
-            if all(result.verdict == "AC" for result in results):
-                raise
-            # The first failure is the verdict, however the tests after it ended.
+        self._run_the_rest(job, results, files)
         return Ran(results, files)
 
     def _checked(self, job: RunJob, checker: Program) -> Iterator[TestResult]:
@@ -172,7 +164,7 @@ class Judge:
 
     def _asked(self, checker: Program, cases: Sequence[tuple[TestCase, bytes]]) -> list[Checked]:
         """The checker's word on each output. One at which its sandbox is lost twice is wrong, unless that happens at
-        the expected output too: CheckerError."""
+        the expected output too: CheckerError. Raises SandboxError for what is our fault."""
         toolchain = self.toolchains[checker.language]
         start = filled_in(toolchain.run_command, checker.entry, CHECKER_LIMITS.memory_mb)
         command = [*(start or ("/usr/bin/python3", "/box/main.py")), *PATHS]
@@ -180,10 +172,9 @@ class Judge:
         lost_before = False
         while len(found) < len(cases):
             try:
-                with self._box(checker, CHECKER_LIMITS, command, CHECKER) as box:
-                    for said in checked(box, cases[len(found) :]):
-                        found.append(said)
-                        lost_before = False
+                for said in self._words(checker, command, cases[len(found) :]):
+                    found.append(said)
+                    lost_before = False
             except BoxLostError as error:
                 if not lost_before:
                     lost_before = True
@@ -193,12 +184,25 @@ class Judge:
                 lost_before = False
         return found
 
-    def _check_itself(self, checker: Program, command: list[str], test: TestCase) -> None:
-        """Raises CheckerError when the checker does not accept what the test expects."""
+    def _words(
+        self, checker: Program, command: list[str], cases: Sequence[tuple[TestCase, bytes]]
+    ) -> Iterator[Checked]:
+        """The checker's word on each output, in one sandbox. Raises BoxLostError, SandboxError, CheckerError."""
+        before = self._memory_events(CHECKER)
         try:
             with self._box(checker, CHECKER_LIMITS, command, CHECKER) as box:
-                [own] = checked(box, [(test, test.expected)])
+                yield from checked(box, cases, partial(self._check_ours, CHECKER, before))
+        except BoxLostError:
+            self._killed_since(CHECKER, before)
+            raise
+
+    def _check_itself(self, checker: Program, command: list[str], test: TestCase) -> None:
+        """Raises CheckerError when the checker does not accept what the test expects, SandboxError when that is our
+        fault."""
+        try:
+            [own] = self._words(checker, command, [(test, test.expected)])
         except BoxLostError as error:
+            self._blame(checker.language, error)
             raise CheckerError(f"the checker takes its sandbox down with it: {error}") from error
         if own.points < 1:
             raise CheckerError(f"the checker does not accept the expected output: {own.message}")
@@ -259,14 +263,7 @@ class Judge:
                 for path, content in job.files.items():
                     box.put(path, content)
                 for test, outcome in zip(tests, box.run([test.stdin for test in tests]), strict=True):
-                    if outcome.failed:
-                        raise BoxLostError("the runner could not start the program")
-                    if outcome.over_memory:
-                        self._killed_since(job.language, before)
-                    if box.group:
-                        # Without a group the CPU time of children that the kernel reaps by itself is not counted, so
-                        # that a program could make it look as if it had waited.
-                        _check_fed(outcome)
+                    self._check_ours(job.language, before, outcome)
                     yield self._judge(job, toolchain, test, outcome)
                 for name in job.fetch:
                     found = box.get(name, ARTIFACT_BYTES) or {}
@@ -346,6 +343,18 @@ class Judge:
         )
 
     # ---- whose fault
+
+    def _check_ours(self, kind: str, before: tuple[int, int], outcome: RunOutcome) -> None:
+        """Raises BoxLostError when a run could not be started, SandboxError when the machine had no memory or no core
+        for it. ``before``: the memory events before its sandbox."""
+        if outcome.failed:
+            raise BoxLostError("the runner could not start the program")
+        if outcome.over_memory:
+            self._killed_since(kind, before)
+        if kind in self.slot.groups or kind in (COMPILER, CHECKER):
+            # Without a group the CPU time of children that the kernel reaps by itself is not counted, so that a
+            # program could make it look as if it had waited. No compiler or checker is out for that.
+            _check_fed(outcome)
 
     def _blame(self, language: str, error: BoxLostError) -> None:
         """Return when the program must be to blame. Raises SandboxError when the canary fails as well."""

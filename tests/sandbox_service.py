@@ -262,10 +262,7 @@ class Service:
 
     def starve(self, thousandths: int, period_us: int = 100_000) -> None:
         """Give its programs so many thousandths of one core together. Skips the test where that cannot be done."""
-        folders = [Path(folder) for folder, _, _ in os.walk("/sys/fs/cgroup")]
-        files = [folder / name for folder in folders for name in ("cpu.cfs_quota_us", "cpu.max")]
-        own = f"madrl-sandbox-run-{self.pid}-"
-        files = [file for file in files if file.parent.name.startswith(own) and file.exists()]
+        files = self._controls("cpu.cfs_quota_us", "cpu.max")
         if not files:
             pytest.skip("CPU bandwidth cannot be limited here: no CPU controller, or not as this user")
         quota_us = period_us * thousandths // 1000
@@ -275,6 +272,22 @@ class Service:
                 file.write_text(str(quota_us))
             else:
                 file.write_text(f"{quota_us} {period_us}")
+
+    def leave_memory(self, megabytes: int) -> None:
+        """Give its programs so much memory together, as a machine that has no more. Skips the test where that cannot be
+        done."""
+        files = self._controls("memory.limit_in_bytes", "memory.max")
+        if not files:
+            pytest.skip("memory cannot be limited here: no memory controller, or not as this user")
+        for file in files:
+            file.write_text(str(megabytes << 20))
+
+    def _controls(self, *names: str) -> list[Path]:
+        """The files of these names in the group of all its programs, as far as they are there."""
+        folders = [Path(folder) for folder, _, _ in os.walk("/sys/fs/cgroup")]
+        own = f"madrl-sandbox-run-{self.pid}-"
+        files = [folder / name for folder in folders if folder.name.startswith(own) for name in names]
+        return [file for file in files if file.exists()]
 
     def count(self, name: str) -> int:
         """How many of the service's processes have this name."""
