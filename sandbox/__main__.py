@@ -24,8 +24,7 @@ from sandbox.box import Slot
 from sandbox.cache import ArtifactCache
 from sandbox.connection import HeadInTime
 from sandbox.errors import SandboxError, ToolchainMissingError
-from sandbox.jobs import Canary, Failed
-from sandbox.judge_service import JudgeService
+from sandbox.judge_service import JudgeService, canary_problem
 from sandbox.judging import CHECKER, COMPILER
 from sandbox.languages import LANGUAGES, Toolchain
 from sandbox.metrics import Metrics
@@ -201,14 +200,8 @@ def find_toolchains(folder: Path, java_loop: bool) -> tuple[dict[str, Toolchain]
 
 async def canaries(pool: Pool, toolchains: dict[str, Toolchain]) -> dict[str, str]:
     """Compile and run each language's canary. Returns language -> what went wrong."""
-
-    async def one(language: str) -> tuple[str, str | None]:
-        async with pool.slot() as worker:
-            answer = await worker.do(Canary(language))
-        return language, answer.message if isinstance(answer, Failed) else None
-
-    results = await asyncio.gather(*map(one, toolchains))
-    return {language: f"its canary program failed: {problem}" for language, problem in results if problem is not None}
+    problems = await asyncio.gather(*(canary_problem(pool, language) for language in toolchains))
+    return {language: problem for language, problem in zip(toolchains, problems, strict=True) if problem}
 
 
 class _Server(uvicorn.Server):

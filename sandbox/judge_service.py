@@ -73,17 +73,17 @@ class JudgeService:
 
     async def prove(self, period_s: float) -> str:
         """Prove with a canary each language that has run no program for ``period_s``, and look at every slot's groups.
-        Returns what is wrong; empty when nothing is."""
+        Returns what is wrong; empty when nothing is. A language that its canary failed at start is served again when
+        it works."""
         problems = [group.problem() for worker in self.pool.workers for group in worker.slot.groups.values()]
-        for language in self.toolchains.keys() - self.missing.keys():
+        for language in self.toolchains:
             if time.monotonic() - self.proven.get(language, -period_s) < period_s:
                 continue
-            async with self.pool.slot() as worker:
-                answer = await worker.do(Canary(language))
-                if isinstance(answer, Failed):
-                    answer = await worker.do(Canary(language))
-            if isinstance(answer, Failed):
-                problems.append(f"{language}: its canary program failed: {answer.message}")
+            problem = await canary_problem(self.pool, language)
+            if not problem:
+                self.missing.pop(language, None)
+            elif language not in self.missing:
+                problems.append(f"{language}: {problem}")
         return "; ".join(problem for problem in problems if problem)
 
     async def _compile_and_run(
@@ -169,3 +169,16 @@ class JudgeService:
 async def _run(asked: Asked, worker: Worker, folder: Path, job: Callable[[Program], RunJob | StoredRun] | None) -> None:
     if job and isinstance(asked.compiled, Compiled) and asked.compiled.entry is not None:
         asked.ran = await worker.do(job(Program(asked.language, str(folder), asked.compiled.entry)))
+async def canary_problem(pool: Pool, language: str) -> str:
+    """What is wrong with a language whose canary fails twice, as one lost sandbox says nothing; empty when it works."""
+    async with pool.slot() as worker:
+        answer = await worker.do(Canary(language))
+        if isinstance(answer, Failed):
+            answer = await worker.do(Canary(language))
+    return f"its canary program failed: {answer.message}" if isinstance(answer, Failed) else ""
+
+
+def _left_s(deadline: float | None) -> float | None:
+    return None if deadline is None else max(0.0, deadline - time.monotonic())
+
+

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 from collections.abc import Callable
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +18,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from sandbox import connection, jobs
-from sandbox.__main__ import bind, read_token
+from sandbox.__main__ import bind, canaries, read_token
 from sandbox.api import MAX_TESTS_CPU_S
 from sandbox.bodies import Bodies, TooLargeError
 from sandbox.box import Slot
@@ -383,3 +384,38 @@ def test_what_a_client_that_left_asked_for_is_ended_and_dropped(own_service: Cal
     assert until(lambda: load() == (0, 0) and service.holds() == 0)
     assert service.judge(**REQUEST)["verdict"] == "AC"
     assert f'sandbox_abandoned_total{{route="{route}"}} 2.0' in service.get("/metrics").text
+class ClumsyWorker(ScriptedWorker):
+    """A worker whose first canaries fail."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__()
+        self.failures = failures
+
+    async def do(self, job: Job) -> Answer:
+        self.problem = "its sandbox was lost" if self.failures > 0 else ""
+        self.failures -= 1
+        return await super().do(job)
+
+
+async def test_one_lost_sandbox_at_start_costs_no_language() -> None:
+    worker = ClumsyWorker(1)
+    assert await canaries(Pool([cast(Worker, worker)], 10), worker.toolchains) == {}
+    worker = ClumsyWorker(4)
+    missing = await canaries(Pool([cast(Worker, worker)], 10), worker.toolchains)
+    assert missing == dict.fromkeys(worker.toolchains, "its canary program failed: its sandbox was lost")
+
+
+async def test_a_language_whose_canary_failed_at_start_is_served_once_it_works(tmp_path: Path) -> None:
+    worker, state, app = scripted(tmp_path)
+    state.service.missing |= {"python": "its canary program failed: no memory", "java": "javac is not installed"}
+    assert (await ask(app, "POST", "/judge", json=REQUEST)).status_code == 501
+    worker.problem = "no memory"
+    state.service.proven["javascript"] = time.monotonic()
+    assert await state.service.prove(1000) == ""
+    assert state.service.missing.keys() == {"python", "java"}
+    worker.problem = ""
+    assert await state.service.prove(1000) == ""
+    assert state.service.missing == {"java": "javac is not installed"}
+    assert (await ask(app, "POST", "/judge", json=REQUEST)).json()["verdict"] == "AC"
+
+
