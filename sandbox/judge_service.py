@@ -30,6 +30,7 @@ from sandbox.pool import Pool, Worker
 from sandbox.translation import Asked, Report
 
 RUN_CODE_QUEUE_S = 8.0
+"""How long a request of /run_code waits for slots, and for others' compilation of its program, together."""
 
 
 class JudgeService:
@@ -63,8 +64,8 @@ class JudgeService:
                     return run
                 return replace(run, limits=run.limits.at_most(work.answer_within_s - (time.monotonic() - started)))
 
-            patience_s = None if work.answer_within_s is None else RUN_CODE_QUEUE_S
-            await self._compile_and_run(asked, Source(asked.language, work.code), work.compile_limits, job, patience_s)
+            deadline = None if work.answer_within_s is None else started + RUN_CODE_QUEUE_S
+            await self._compile_and_run(asked, Source(asked.language, work.code), work.compile_limits, job, deadline)
         if isinstance(asked.ran, Failed) and asked.ran.by_request:
             raise BadRequestError(asked.ran.message)
         if isinstance(asked.ran, Ran):
@@ -73,8 +74,8 @@ class JudgeService:
 
     async def prove(self, period_s: float) -> str:
         """Prove with a canary each language that has run no program for ``period_s``, and look at every slot's groups.
-        Returns what is wrong; empty when nothing is. A language that its canary failed at start is served again when
-        it works."""
+        Returns what is wrong; empty when nothing is. A language whose canary failed at start is served once it
+        works."""
         problems = [group.problem() for worker in self.pool.workers for group in worker.slot.groups.values()]
         for language in self.toolchains:
             if time.monotonic() - self.proven.get(language, -period_s) < period_s:
@@ -92,10 +93,11 @@ class JudgeService:
         source: Source,
         limits: Limits,
         job: Callable[[Program], RunJob | StoredRun] | None,
-        patience_s: float | None,
+        deadline: float | None,
     ) -> None:
         """Fill in ``asked``; without a job the program is only compiled. One slot is held from the compilation to the
-        last test. Nobody holds a slot while waiting for another request's compilation."""
+        last test. Nobody holds a slot while waiting for another request's compilation. Raises OverloadedError for who
+        still waits for either at the ``deadline``, by time.monotonic()."""
         language, code = source
         if len(code) > MAX_CODE_BYTES:
             asked.compiled = Compiled("error", None, None, b"", b"the source is larger than 1 MiB", 0, 0)
@@ -105,15 +107,18 @@ class JudgeService:
             with self.cache.use(key) as (entry, first):
                 asked.cached = not first
                 if first:
-                    async with self._slot(asked, patience_s) as worker:
+                    async with self._slot(asked, deadline) as worker:
                         asked.compiled = await worker.do(CompileJob(language, code, str(entry.folder), limits))
                         if isinstance(asked.compiled, Compiled):
                             self.cache.fill(key, entry, asked.compiled)
                         await _run(asked, worker, entry.folder, job)
                 else:
-                    asked.compiled = await asyncio.shield(entry.result)
+                    try:
+                        asked.compiled = await asyncio.wait_for(asyncio.shield(entry.result), _left_s(deadline))
+                    except TimeoutError:
+                        raise self.pool.overloaded() from None
                     if job and isinstance(asked.compiled, Compiled) and asked.compiled.entry is not None:
-                        async with self._slot(asked, patience_s) as worker:
+                        async with self._slot(asked, deadline) as worker:
                             await _run(asked, worker, entry.folder, job)
 
     @asynccontextmanager
@@ -146,9 +151,9 @@ class JudgeService:
         return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
     @asynccontextmanager
-    async def _slot(self, asked: Asked, patience_s: float | None) -> AsyncIterator[Worker]:
+    async def _slot(self, asked: Asked, deadline: float | None) -> AsyncIterator[Worker]:
         arrived = time.monotonic()
-        async with self.pool.slot(patience_s) as worker:
+        async with self.pool.slot(_left_s(deadline)) as worker:
             asked.queue_s = time.monotonic() - arrived
             yield worker
 
@@ -166,9 +171,6 @@ class JudgeService:
             m.cpu.labels(language, "run").inc(sum(test.cpu_s for test in asked.ran.tests))
 
 
-async def _run(asked: Asked, worker: Worker, folder: Path, job: Callable[[Program], RunJob | StoredRun] | None) -> None:
-    if job and isinstance(asked.compiled, Compiled) and asked.compiled.entry is not None:
-        asked.ran = await worker.do(job(Program(asked.language, str(folder), asked.compiled.entry)))
 async def canary_problem(pool: Pool, language: str) -> str:
     """What is wrong with a language whose canary fails twice, as one lost sandbox says nothing; empty when it works."""
     async with pool.slot() as worker:
@@ -182,3 +184,6 @@ def _left_s(deadline: float | None) -> float | None:
     return None if deadline is None else max(0.0, deadline - time.monotonic())
 
 
+async def _run(asked: Asked, worker: Worker, folder: Path, job: Callable[[Program], RunJob | StoredRun] | None) -> None:
+    if job and isinstance(asked.compiled, Compiled) and asked.compiled.entry is not None:
+        asked.ran = await worker.do(job(Program(asked.language, str(folder), asked.compiled.entry)))

@@ -204,6 +204,24 @@ async def test_a_batchs_bytes_count_until_its_last_line_is_sent(tmp_path: Path) 
     assert (await ask(app, "POST", "/judge", json=large)).status_code == 200
 
 
+async def test_a_copy_of_a_program_that_compiles_waits_no_longer_for_it_than_for_a_slot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both waits together have one end: veRL's client leaves for good soon after it."""
+    monkeypatch.setattr("sandbox.judge_service.RUN_CODE_QUEUE_S", 0.05)
+    worker, _, app = held(tmp_path, 10)
+    request = {"language": "python", "code": "the same"}
+    first = asyncio.create_task(ask(app, "POST", "/run_code", json=request))
+    await begun(worker, 1)
+    copies = [ask(app, "POST", "/run_code", json={**request, "stdin": f"{n}"}) for n in range(3)]
+    answers = await asyncio.wait_for(asyncio.gather(*copies), 60)
+    assert [answer.status_code for answer in answers] == [504] * 3
+    worker.let_go.release()
+    assert (await first).status_code == 200
+    assert (await ask(app, "POST", "/run_code", json=request)).status_code == 200
+    assert worker.compiled == [b"the same"]
+
+
 # ---- clients that leave
 
 
