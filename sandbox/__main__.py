@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import os
 import re
+import resource
 import signal
 import socket
 import sys
@@ -36,8 +37,18 @@ from sandbox.translation import aside
 UID_BASE = 65100
 """The user id of the first slot when the service is root. Each slot has a user of its own, from a range that Debian
 reserves."""
-MAX_SLOTS = 400
-MAX_CPU_WEIGHT = 10_000
+RANGES = {
+    "port": (0, 65_535),
+    "slots": (1, 400),
+    "queue_size": (0, 1_000_000),
+    "cpu_weight": (1, 10_000),
+    "cache_mb": (0, 1 << 30),
+    "max_body_mb": (1, 1 << 20),
+    "budget_mb": (1, 1 << 30),
+    "drain_s": (0, 86_400),
+}
+"""Setting -> the least and the largest value that it takes."""
+BACKLOG = 4096
 PROVE_S = 60.0
 """Time between two proofs of what nobody has used in the meantime."""
 
@@ -51,6 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger("uvicorn.access").disabled = True
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, _stop_before_serving)
+    # A request takes several descriptors, and the queue alone may hold more requests than the usual limit of 1,024.
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
         asyncio.run(serve(settings))
     except SandboxError as error:
@@ -68,10 +82,11 @@ def parse(arguments: Sequence[str] | None) -> ServiceSettings:
         parser.add_argument(f"--{setting.name.replace('_', '-')}", default=setting.default, **setting.metadata)
     parser.set_defaults(state_dir=state.default_state_folder())
     values = parser.parse_args(arguments)
-    if not 1 <= values.slots <= MAX_SLOTS:
-        parser.error(f"--slots {values.slots}: 1 to {MAX_SLOTS}")
-    if not 1 <= values.cpu_weight <= MAX_CPU_WEIGHT:
-        parser.error(f"--cpu-weight {values.cpu_weight}: 1 to {MAX_CPU_WEIGHT}")
+    for name, (least, most) in RANGES.items():
+        if not least <= (value := getattr(values, name)) <= most:
+            parser.error(f"--{name.replace('_', '-')} {value}: {least} to {most}")
+    if values.budget_mb < values.max_body_mb:
+        parser.error(f"--budget-mb {values.budget_mb}: below --max-body-mb {values.max_body_mb}, the largest request")
     return ServiceSettings(**vars(values))
 
 
@@ -163,8 +178,12 @@ def bind(host: str, port: int, loopback_only: bool) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
     except OSError as error:
-        raise SandboxError(f"cannot listen on {host}:{port} ({error}): is another service there?") from error
+        raise _no_listener(host, port, error) from error
     return listener
+
+
+def _no_listener(host: str, port: int, error: OSError) -> SandboxError:
+    return SandboxError(f"cannot listen on {host}:{port} ({error}): is another service there?")
 
 
 def protect(settings: ServiceSettings) -> tuple[cgroups.Cgroups | None, Protection, str]:
@@ -222,10 +241,14 @@ async def _run_server(shared: ServiceState, settings: ServiceSettings, listener:
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=round(settings.drain_s),
-        backlog=4096,
+        backlog=BACKLOG,
     )
     # Starts the process that translates large requests, or the first of them would wait for it.
     await aside(0, len, b"")
+    try:
+        listener.listen(BACKLOG)
+    except OSError as error:  # another service was bound to the address at the same time, and was ready first
+        raise _no_listener(settings.host, settings.port, error) from error
     server = _Server(config)
     server.shared = shared
     for name in (signal.SIGTERM, signal.SIGINT):

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -16,9 +17,11 @@ from typing import Any
 import httpx
 import pytest
 from sandbox_service import START_S
+from test_front import scripted
 
-from sandbox.__main__ import parse
-from sandbox.settings import Protection
+from sandbox.__main__ import _run_server, bind, parse
+from sandbox.errors import SandboxError
+from sandbox.settings import Protection, ServiceSettings
 
 pytestmark = pytest.mark.sandbox
 ROOT = Path(__file__).parents[2]
@@ -63,10 +66,46 @@ def test_a_port_in_use_is_one_clear_line() -> None:
         assert "is another service there" in _start_fails("--port", str(taken.getsockname()[1]))
 
 
-def test_slots_out_of_range_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "--slots 0",
+        "--port 70000",
+        "--queue-size -5",
+        "--drain-s nan",
+        "--drain-s inf",
+        "--cpu-weight 0",
+        "--cache-mb -1",
+        "--max-body-mb 0",
+        "--budget-mb 100",
+    ],
+)
+def test_a_setting_out_of_range_is_refused(setting: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parse(["--slots", "0"])
-    assert "--slots 0" in capsys.readouterr().err
+        parse(setting.split())
+    assert setting in capsys.readouterr().err
+
+
+async def test_two_services_at_one_address_are_one_clear_line_too(tmp_path: Path) -> None:
+    """Both are bound before either listens."""
+    with bind("127.0.0.1", 0, loopback_only=True) as first:
+        port = first.getsockname()[1]
+        with bind("127.0.0.1", port, loopback_only=True) as second:
+            first.listen()
+            _, state, _ = scripted(tmp_path)
+            with pytest.raises(SandboxError, match="is another service there"):
+                await _run_server(state, ServiceSettings(port=port), second)
+
+
+def test_a_service_may_open_as_many_files_as_the_machine_lets_it(own_service: Any) -> None:
+    """Its queue takes more requests than the usual limit of 1,024 has descriptors for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 1024), hard))
+    try:
+        service = own_service()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert resource.prlimit(service.pid, resource.RLIMIT_NOFILE) == (hard, hard)
 
 
 def test_without_cgroups_the_portable_level_is_reported_and_holds_memory(own_service: Any) -> None:
@@ -127,4 +166,8 @@ def test_a_body_above_the_limit_is_413_however_it_is_sent(own_service: Any) -> N
         )
         assert answer.status_code == 413
         assert "--max-body-mb" in answer.text
+    with socket.create_connection(("127.0.0.1", service.port), 300) as client:  # reads nothing before all is sent
+        head = "POST /judge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        client.sendall(f"{head}Content-Length: {50 << 20}\r\n\r\n".encode() + b" " * (50 << 20))
+        assert client.recv(100).startswith(b"HTTP/1.1 413 ")
     assert service.judge(language="python", code="", tests=[{}])["verdict"] == "AC"
