@@ -65,6 +65,8 @@ class Bodies:
                             store.write(chunk)
             except TimeoutError:
                 raise SlowBodyError from None
+            if store is not None:
+                store.close()
             yield bytes(body) if file is None else file
         finally:
             self.held -= size

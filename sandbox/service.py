@@ -1,5 +1,6 @@
 """The HTTP service: routes, back-pressure, request ids, structured logs."""
 
+import errno
 import hmac
 import json
 import logging
@@ -140,6 +141,12 @@ def build_app(state: ServiceState) -> FastAPI:
         status = 504 if route == "/run_code" else 429
         return JSONResponse({"detail": str(error)}, status, {"Retry-After": str(error.retry_after_s)})
 
+    @app.exception_handler(OSError)
+    async def out_of_descriptors(request: Request, error: OSError) -> JSONResponse:
+        if error.errno not in (errno.EMFILE, errno.ENFILE):
+            raise error
+        return await overloaded(request, service.pool.overloaded())
+
     @app.exception_handler(BadRequestError)
     @app.exception_handler(SandboxError)
     async def refused(_: Request, error: Exception) -> JSONResponse:
@@ -150,8 +157,10 @@ def build_app(state: ServiceState) -> FastAPI:
 
     @app.exception_handler(TooLargeError)
     async def too_large(_: Request, __: Exception) -> JSONResponse:
+        # The connection stays: a client whose connection is closed while it sends its body does not see the answer.
+        # What it still sends is dropped, for at most HEAD_S.
         detail = f"the request is larger than {state.settings.max_body_mb} MiB (--max-body-mb)"
-        return JSONResponse({"detail": detail}, 413, {"Connection": "close"})
+        return JSONResponse({"detail": detail}, 413)
 
     @app.exception_handler(SlowBodyError)
     async def too_slow(_: Request, __: Exception) -> JSONResponse:
@@ -335,12 +344,16 @@ async def _judged(
     waits: bool = False,
 ) -> tuple[Report, Asked]:
     """What ``report`` makes of the work's results, and the results. What is large is in ``files``. Where the queue is
-    full, waits for a place or raises OverloadedError. Raises what JudgeService.do raises."""
+    full, waits for a place or raises OverloadedError. Raises what JudgeService.do raises, and SandboxError where the
+    results cannot be told."""
     async with service.pool.admission(waits):
         asked = await service.do(work)
     if asked.size_bytes <= SMALL_BYTES:
         return report(asked, work.run.count), asked
-    return await aside(asked.size_bytes, report_stored, report, asked, work.run.count, memory_file(files)), asked
+    try:
+        return await aside(asked.size_bytes, report_stored, report, asked, work.run.count, memory_file(files)), asked
+    except BadRequestError as error:  # the request has been read: it is not at fault any more
+        raise SandboxError("the answer takes too much memory to write") from error
 
 
 def _check_type(request: Request) -> None:

@@ -30,7 +30,7 @@ from sandbox.api import (
     RunCodeResponse,
 )
 from sandbox.box import Limits
-from sandbox.errors import BadRequestError
+from sandbox.errors import BadRequestError, SandboxError
 from sandbox.jobs import (
     COMPILE_LIMITS,
     MAX_CODE_BYTES,
@@ -56,6 +56,8 @@ SMALL_BYTES = 64 << 10
 MEMORY_BYTES, MEMORY_FACTOR = 1 << 30, 12
 """The address space of a process that translates n bytes is at most MEMORY_BYTES + MEMORY_FACTOR * n."""
 SHOWN_ERRORS = 10
+MAX_NAME_BYTES = 255
+"""The longest name that a file or a folder can have (Linux, NAME_MAX)."""
 DEFAULT_MEMORY_MB = 1024
 """The limit for SandboxFusion's -1, which stands for "no limit"."""
 CLIENT_SPARE_S = 9.0
@@ -96,11 +98,17 @@ class Report(NamedTuple):
 
 async def aside(size_bytes: int, function: Callable[..., Result], *arguments: object) -> Result:
     """What ``function`` returns for the arguments, which are about ``size_bytes`` large, called in another process.
-    Raises what the function raises, and BadRequestError where memory is not enough."""
-    try:
-        return await to_process.run_sync(_bounded, size_bytes, function, arguments, cancellable=True)
-    except (BrokenWorkerProcess, MemoryError) as error:
-        raise BadRequestError("the request takes too much memory to read") from error
+    Raises what the function raises, BadRequestError where its bounded memory is not enough, and SandboxError where the
+    process is lost, and the next one too."""
+    for attempt in (1, 2):
+        try:
+            return await to_process.run_sync(_bounded, size_bytes, function, arguments, cancellable=True)
+        except MemoryError as error:
+            raise BadRequestError("the request takes too much memory to read") from error
+        except BrokenWorkerProcess as error:
+            if attempt == 2:
+                raise SandboxError("the process that translates what is large was lost twice") from error
+    raise AssertionError("unreachable")
 
 
 def _bounded(size_bytes: int, function: Callable[..., Result], arguments: tuple[object, ...]) -> Result:
@@ -182,6 +190,10 @@ def _work(request: JudgeRequest) -> Work:
 def read_run_code(body: bytes) -> Work:
     """The work that a body of ``POST /run_code`` asks for. Raises BadRequestError, also for its files."""
     request = _valid(RunCodeRequest, _parsed(body))
+    files = {_inside(path): _decoded(path, content) for path, content in request.files.items() if content is not None}
+    for path in files:
+        if any(str(folder) in files for folder in PurePosixPath(path).parents):
+            raise BadRequestError(f"file {path[:200]!a}: its folder is a file too")
     run = RunJob(
         language=_language(request.language),
         tests=[TestCase(_bytes(request.stdin or ""), b"")],
@@ -189,9 +201,7 @@ def read_run_code(body: bytes) -> Work:
             request.run_timeout, request.memory_limit_MB if request.memory_limit_MB > 0 else DEFAULT_MEMORY_MB
         ),
         keep_output=True,
-        files={
-            _inside(path): _decoded(path, content) for path, content in request.files.items() if content is not None
-        },
+        files=files,
         fetch=[_inside(path) for path in request.fetch_files],
     )
     limits = Limits.of(min(request.compile_timeout, COMPILE_LIMITS.cpu_s), COMPILE_LIMITS.memory_mb)
@@ -337,14 +347,16 @@ def _text(data: bytes) -> str:
 
 
 def _inside(path: str) -> str:
-    """The path, normalised. Raises BadRequestError when it leaves the working directory."""
+    """The path, normalised. Raises BadRequestError when it leaves the working directory, or no file can have it."""
     parts = PurePosixPath(path)
     try:
-        length = len(path.encode())
+        length, longest = len(path.encode()), max((len(part.encode()) for part in parts.parts), default=0)
     except UnicodeEncodeError:  # half a surrogate pair
-        length = sys.maxsize
+        length = longest = sys.maxsize
     if parts.is_absolute() or ".." in parts.parts or not parts.parts or length > 1000 or "\0" in path:
         raise BadRequestError(f"file {path[:200]!a}: use a relative path inside the working directory")
+    if longest > MAX_NAME_BYTES:
+        raise BadRequestError(f"file {path[:200]!a}: a name in its path is longer than {MAX_NAME_BYTES} bytes")
     return str(parts)
 
 

@@ -3,9 +3,10 @@
 import asyncio
 import json
 import os
+import resource
 import socket
-from collections.abc import Callable
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
@@ -31,7 +32,7 @@ from sandbox.metrics import Metrics
 from sandbox.pool import OverloadedError, Pool, Worker
 from sandbox.service import ServiceState, build_app
 from sandbox.settings import Protection, ServiceSettings
-from sandbox.translation import aside, read_judge, read_stored, report_stored
+from sandbox.translation import aside, read_judge, read_run_code, read_stored, report_stored
 
 TOKEN = "0123456789abcdef" * 2
 
@@ -146,6 +147,74 @@ async def test_what_is_large_is_translated_in_another_process(
 async def test_a_request_that_takes_too_much_memory_to_read_is_the_clients_error() -> None:
     with pytest.raises(BadRequestError, match="memory"):
         await aside(1, bytearray, 8 << 30)
+
+
+def ends_its_process(times: int, note: Path) -> str:
+    """Return the note, once so many processes have written a letter into it and died."""
+    if len(note.read_text()) < times:
+        with note.open("a") as file:
+            file.write("x")
+        os._exit(1)
+    return note.read_text()
+
+
+async def test_a_translator_that_is_lost_is_replaced_once_and_nobody_but_us_is_to_blame(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    note.write_text("")
+    assert await aside(1, ends_its_process, 1, note) == "x"
+    note.write_text("")
+    with pytest.raises(SandboxError, match="lost twice"):
+        await aside(1, ends_its_process, 9, note)
+    assert note.read_text() == "xx"
+
+
+async def test_an_answer_that_takes_too_much_memory_to_write_is_not_the_requests_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, _, app = scripted(tmp_path)
+    worker.prints = b"x" * 100_000
+
+    async def short_of_memory(*_: Any) -> Any:
+        return await aside(1, bytearray, 8 << 30)
+
+    monkeypatch.setattr("sandbox.service.aside", short_of_memory)
+    answer = await ask(app, "POST", "/run_code", json={"language": "python", "code": ""})
+    assert answer.status_code == 503, answer.text
+
+
+async def test_a_request_that_finds_no_descriptor_left_is_told_to_come_again(tmp_path: Path) -> None:
+    _, _, app = scripted(tmp_path)
+    large = {**REQUEST, "tests": [{"input": "x" * 100_000}]}
+    ran = {"language": "python", "code": "", "stdin": "x" * 100_000}
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    os.close(lowest_free := os.dup(0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, limits[1]))
+    try:
+        answers = [await ask(app, "POST", "/judge", json=large), await ask(app, "POST", "/run_code", json=ran)]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert [answer.status_code for answer in answers] == [429, 504]
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({"a": "", "a/b": ""}, "its folder is a file too"),
+        ({"a/b/c": "", "a": ""}, "its folder is a file too"),
+        ({"n" * 256: ""}, "longer than 255 bytes"),
+        ({"é" * 128: ""}, "longer than 255 bytes"),
+    ],
+)
+def test_files_that_no_folder_can_hold_are_refused(files: dict[str, str], problem: str) -> None:
+    with pytest.raises(BadRequestError, match=problem):
+        read_run_code(json.dumps({"language": "python", "code": "", "files": files}).encode())
+
+
+def test_files_with_long_names_and_folders_in_common_are_taken() -> None:
+    files = {"n" * 255: "", "a/b": "", "a/c": "", "ab": ""}
+    work = read_run_code(json.dumps({"language": "python", "code": "", "files": files}).encode())
+    assert isinstance(work.run, RunJob)
+    assert work.run.files.keys() == files.keys()
 
 
 def request_of(*chunks: bytes, declared: int | None = None) -> Request:
@@ -328,6 +397,41 @@ async def test_health_turns_503_with_the_reason_when_a_proof_fails_and_back(tmp_
     assert (await ask(app, "GET", "/health")).status_code == 200
 
 
+class ClumsyWorker(ScriptedWorker):
+    """A worker whose first canaries fail."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__()
+        self.failures = failures
+
+    async def do(self, job: Job) -> Answer:
+        self.problem = "its sandbox was lost" if self.failures > 0 else ""
+        self.failures -= 1
+        return await super().do(job)
+
+
+async def test_one_lost_sandbox_at_start_costs_no_language() -> None:
+    worker = ClumsyWorker(1)
+    assert await canaries(Pool([cast(Worker, worker)], 10), worker.toolchains) == {}
+    worker = ClumsyWorker(4)
+    missing = await canaries(Pool([cast(Worker, worker)], 10), worker.toolchains)
+    assert missing == dict.fromkeys(worker.toolchains, "its canary program failed: its sandbox was lost")
+
+
+async def test_a_language_whose_canary_failed_at_start_is_served_once_it_works(tmp_path: Path) -> None:
+    worker, state, app = scripted(tmp_path)
+    state.service.missing |= {"python": "its canary program failed: no memory", "java": "javac is not installed"}
+    assert (await ask(app, "POST", "/judge", json=REQUEST)).status_code == 501
+    worker.problem = "no memory"
+    state.service.proven["javascript"] = time.monotonic()
+    assert await state.service.prove(1000) == ""
+    assert state.service.missing.keys() == {"python", "java"}
+    worker.problem = ""
+    assert await state.service.prove(1000) == ""
+    assert state.service.missing == {"java": "javac is not installed"}
+    assert (await ask(app, "POST", "/judge", json=REQUEST)).json()["verdict"] == "AC"
+
+
 async def test_a_language_that_is_installed_on_request_only_is_missed_by_nobody_but_who_asks_for_it(
     tmp_path: Path,
 ) -> None:
@@ -384,38 +488,3 @@ def test_what_a_client_that_left_asked_for_is_ended_and_dropped(own_service: Cal
     assert until(lambda: load() == (0, 0) and service.holds() == 0)
     assert service.judge(**REQUEST)["verdict"] == "AC"
     assert f'sandbox_abandoned_total{{route="{route}"}} 2.0' in service.get("/metrics").text
-class ClumsyWorker(ScriptedWorker):
-    """A worker whose first canaries fail."""
-
-    def __init__(self, failures: int) -> None:
-        super().__init__()
-        self.failures = failures
-
-    async def do(self, job: Job) -> Answer:
-        self.problem = "its sandbox was lost" if self.failures > 0 else ""
-        self.failures -= 1
-        return await super().do(job)
-
-
-async def test_one_lost_sandbox_at_start_costs_no_language() -> None:
-    worker = ClumsyWorker(1)
-    assert await canaries(Pool([cast(Worker, worker)], 10), worker.toolchains) == {}
-    worker = ClumsyWorker(4)
-    missing = await canaries(Pool([cast(Worker, worker)], 10), worker.toolchains)
-    assert missing == dict.fromkeys(worker.toolchains, "its canary program failed: its sandbox was lost")
-
-
-async def test_a_language_whose_canary_failed_at_start_is_served_once_it_works(tmp_path: Path) -> None:
-    worker, state, app = scripted(tmp_path)
-    state.service.missing |= {"python": "its canary program failed: no memory", "java": "javac is not installed"}
-    assert (await ask(app, "POST", "/judge", json=REQUEST)).status_code == 501
-    worker.problem = "no memory"
-    state.service.proven["javascript"] = time.monotonic()
-    assert await state.service.prove(1000) == ""
-    assert state.service.missing.keys() == {"python", "java"}
-    worker.problem = ""
-    assert await state.service.prove(1000) == ""
-    assert state.service.missing == {"java": "javac is not installed"}
-    assert (await ask(app, "POST", "/judge", json=REQUEST)).json()["verdict"] == "AC"
-
-
