@@ -144,7 +144,8 @@ class Box:
     _pending: deque[tuple[memoryview, int]] = field(default_factory=deque)
     _received: bytearray = field(default_factory=bytearray)
     _unanswered: int = 0
-    _has_resident: bool = False
+    _loaded: bool = False
+    """Whether a program has been in it since it was wiped."""
     _last_words: bytes = b""
 
     @property
@@ -218,23 +219,24 @@ class Box:
     def load(self, folder: str | None, command: Sequence[str], limits: Limits) -> None:
         """Take the next program: nothing of the one before is left. ``folder`` has its files, which it sees at /box;
         ``command`` is its argument vector, which a zygote does not need. Raises BoxLostError, SandboxError."""
-        self.limits = limits
-        self._limit()
         self.unload()
+        self.limits = limits
+        self._limit()  # what the one before has left in memory would not fit into a lower one
+        self._loaded = True
         if folder is not None:
             _link(folder, self._folder)
         self._next_program(command)
         self.programs += 1
 
     def unload(self) -> None:
-        """End what was asked for and not waited for, and a resident program, and put the program's files away. Raises
-        BoxLostError."""
+        """End what was asked for and not waited for, and a resident program, and put the program's files away, those
+        too that it has made: they would fill memory for as long as no other comes. Raises BoxLostError."""
         if self._unanswered:
             os.eventfd_write(self._abandon, 1)
         while self._unanswered:
             self._reply(time.monotonic() + GRACE_S)
-        if self._has_resident:
-            self._has_resident = False
+        if self._loaded:
+            self._loaded = False
             self._next_program([])
         _empty(self._folder)
 
@@ -299,7 +301,6 @@ class Box:
         ``resident``: the command is one process that takes every input in turn (native/Loop.java). An outcome that has
         not ``failed`` is then of a test that it did in full, within the limits; after one that has, all others have.
         """
-        self._has_resident |= resident
         sent = done = ahead = 0
         timeout = self.limits.patience_s + GRACE_S
         while done < len(inputs):

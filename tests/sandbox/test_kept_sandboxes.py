@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from test_service_death import until
 
 pytestmark = pytest.mark.sandbox
 
@@ -119,6 +120,33 @@ def test_tests_that_are_not_needed_any_more_are_dropped_and_the_sandbox_is_kept(
 def test_programs_with_and_without_numpy_take_turns(one_slot: Any) -> None:
     for code in ("print(1)", "# numpy\nprint(1)") * 3:
         assert one_slot.judge(language="python", code=code, tests=[{"output": "1"}])["verdict"] == "AC"
+
+
+FILL = {
+    "python": "open('/tmp/f', 'wb').write(b'x' * (200 << 20))\nprint(1)",
+    "cpp": """#include <cstdio>
+#include <vector>
+int main() {
+  std::vector<char> megabyte(1 << 20, 'x');
+  FILE* file = fopen("/tmp/f", "wb");
+  for (int i = 0; i < 200; i++) fwrite(megabyte.data(), 1, megabyte.size(), file);
+  puts("1");
+}""",
+}
+SMALL = {"python": "print(1)", "cpp": '#include <cstdio>\nint main() { puts("1"); }'}
+
+
+@pytest.mark.parametrize("language", FILL)
+def test_the_files_that_a_program_leaves_take_no_memory(one_slot: Any, language: str) -> None:
+    """Neither from the next, which may have a lower limit, nor from the machine until one comes."""
+    tests = [{"output": "1"}]
+    assert one_slot.judge(language=language, code=SMALL[language], tests=tests)["verdict"] == "AC"
+    before = one_slot.memory_bytes()
+    answer = one_slot.judge(language=language, code=FILL[language], tests=tests, memory_limit_mb=1024, time_limit_s=20)
+    assert answer["verdict"] == "AC", answer
+    assert until(lambda: one_slot.memory_bytes() < before + (100 << 20))
+    answer = one_slot.judge(language=language, code=SMALL[language], tests=tests, memory_limit_mb=16)
+    assert answer["verdict"] == "AC", answer
 
 
 READ = """#include <cstdio>
