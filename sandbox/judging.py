@@ -262,13 +262,14 @@ class Judge:
             with self._box(job.program, job.limits, command) as box:
                 for path, content in job.files.items():
                     box.put(path, content)
-                for test, outcome in zip(tests, box.run([test.stdin for test in tests]), strict=True):
+                outcomes = zip(tests, box.run([test.stdin for test in tests]), strict=True)
+                for number, (test, outcome) in enumerate(outcomes, 1):
                     self._check_ours(job.language, before, outcome)
+                    for name in job.fetch if number == len(tests) else ():  # however the last one has ended
+                        found = box.get(name, ARTIFACT_BYTES) or {}
+                        if name in found:
+                            files[name] = found[name]
                     yield self._judge(job, toolchain, test, outcome)
-                for name in job.fetch:
-                    found = box.get(name, ARTIFACT_BYTES) or {}
-                    if name in found:
-                        files[name] = found[name]
         except BoxLostError:
             self._killed_for_memory = self._killed_since(job.language, before)
             raise

@@ -71,6 +71,14 @@ def test_files_go_in_and_come_out(service: Any) -> None:
     assert answer["files"] == {"out/r.txt": base64.b64encode(b"42").decode()}
 
 
+@pytest.mark.parametrize("end", ["raise SystemExit(3)", "while True: pass", "x = 'a' * (1 << 30)"])
+def test_files_come_out_of_a_program_that_does_not_end_well(service: Any, end: str) -> None:
+    code = f"open('r.txt', 'w').write('42')\n{end}"
+    answer = service.run_code(language="python", code=code, fetch_files=["r.txt"], run_timeout=0.5, memory_limit_MB=64)
+    assert answer["status"] == "Failed", answer
+    assert answer["files"] == {"r.txt": base64.b64encode(b"42").decode()}
+
+
 @pytest.mark.parametrize("path", ["/etc/passwd", "../up", "", "a/../../b"])
 def test_a_file_outside_the_working_directory_is_refused(service: Any, path: str) -> None:
     request = {"language": "python", "code": "", "files": {path: ""}}
