@@ -264,6 +264,8 @@ async def _run_server(shared: ServiceState, settings: ServiceSettings, listener:
         file=sys.stderr,
     )
     await server.serve(sockets=[listener])
+    if cut_off := server.server_state.tasks:
+        await asyncio.wait(cut_off)  # until they have told their clients
 
 
 if __name__ == "__main__":

@@ -32,11 +32,13 @@ class Worker:
         self.slot = slot
         self.toolchains = toolchains
         self._process: asyncio.subprocess.Process | None = None
+        self._writer: asyncio.StreamWriter | None = None
 
     async def start(self) -> None:
         """Start the process and hand it its slot and toolchains."""
         ours, theirs = socket.socketpair()
         with theirs:
+            self._reader, self._writer = await asyncio.open_connection(sock=ours)
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
@@ -46,32 +48,33 @@ class Worker:
                 stdin=asyncio.subprocess.DEVNULL,
                 cwd=PACKAGE_ROOT,
             )
-        self._reader, self._writer = await asyncio.open_connection(sock=ours)
         self._writer.write(pack((self.slot, self.toolchains)))
 
     async def do(self, job: Job) -> Answer:
         """The answer to a job. It is Failed when the worker dies on it twice. When cancelled, ends whatever the worker
-        does first, and leaves another in its place."""
+        does first; the next job finds another in its place."""
         try:
             for attempt in (1, 2):
                 try:
+                    if self._process is None:
+                        await self.start()
                     return await asyncio.wait_for(self._ask(job), _patience_s(job))
                 except (OSError, EOFError, asyncio.IncompleteReadError, TimeoutError) as error:
-                    await self._start_again()
+                    await self._end()
                     if attempt == 2:
                         return Failed(f"the worker died: {type(error).__name__} {error}")
             raise AssertionError("unreachable")
         except asyncio.CancelledError:
-            await self._start_again()
+            await self._end()
             raise
 
-    async def _start_again(self) -> None:
+    async def _end(self) -> None:
         if self._process is not None and self._process.returncode is None:
             self._process.kill()  # its sandbox ends with it (native/guard.c)
         await self.stop()
-        await self.start()
 
     async def _ask(self, job: Job) -> Answer:
+        assert self._writer is not None
         self._writer.write(pack(job))
         await self._writer.drain()
         head = await self._reader.readexactly(HEADER.size)
@@ -80,9 +83,10 @@ class Worker:
 
     async def stop(self) -> None:
         """End the process and everything in its slot."""
+        if self._writer is not None:
+            self._writer.close()
         if self._process is None:
             return
-        self._writer.close()
         try:
             await asyncio.wait_for(self._process.wait(), 2)
         except TimeoutError:
@@ -90,6 +94,7 @@ class Worker:
             await self._process.wait()
         for group in self.slot.groups.values():
             await asyncio.to_thread(group.kill)
+        self._process = None
 
 
 def _patience_s(job: Job) -> float:

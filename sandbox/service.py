@@ -1,5 +1,6 @@
 """The HTTP service: routes, back-pressure, request ids, structured logs."""
 
+import asyncio
 import errno
 import hmac
 import json
@@ -50,6 +51,9 @@ log = logging.getLogger("sandbox")
 
 Message = MutableMapping[str, Any]
 
+RETRY_LATER = {"Retry-After": "30"}
+"""The header of a 503."""
+
 
 class JsonLines(logging.Formatter):
     """Formats a record as a line of JSON. What the caller passes as ``extra={"fields": {...}}`` becomes its fields."""
@@ -63,16 +67,17 @@ class JsonLines(logging.Formatter):
 
 
 class Edge:
-    """ASGI middleware that gives every request an id, and lets in who may ask.
+    """ASGI middleware that gives every request an id, lets in who may ask, and answers those that a drain cuts off.
 
     With a token, a request without it gets 401, but for /health, which then says no more than how the service is.
     Without one, any process of the machine may ask, but a page in a browser may not: the name under which it has
     reached a loopback address (DNS rebinding) is in the Host header, and none of ours.
     """
 
-    def __init__(self, app: Callable[..., Awaitable[None]], token: str | None) -> None:
+    def __init__(self, app: Callable[..., Awaitable[None]], state: "ServiceState") -> None:
         self.app = app
-        self.token = token
+        self.state = state
+        self.token = state.token
 
     async def __call__(
         self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[..., Any]
@@ -85,13 +90,23 @@ class Edge:
         trusted = self._trusts(headers)
         scope.setdefault("state", {}).update(request_id=request_id, trusted=trusted)
 
+        begun = False
+
         async def with_id(message: Message) -> None:
+            nonlocal begun
+            begun = True
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", []), (b"x-request-id", request_id.encode("latin-1"))]
             await send(message)
 
         if trusted or (self.token is not None and scope["path"] == "/health"):
-            await self.app(scope, receive, with_id)
+            try:
+                await self.app(scope, receive, with_id)
+            except asyncio.CancelledError:
+                if begun or not self.state.draining:
+                    raise
+                detail = "the service stops, and has no time left for this request"
+                await JSONResponse({"detail": detail}, 503, RETRY_LATER)(scope, receive, with_id)
         elif self.token is None:
             detail = "this host name is not served: use localhost, 127.0.0.1 or [::1], or a service with a token"
             await JSONResponse({"detail": detail}, 421)(scope, receive, with_id)
@@ -129,7 +144,7 @@ class ServiceState:
 def build_app(state: ServiceState) -> FastAPI:
     """The application over a service that is ready."""
     app = FastAPI(title="MaD-RL sandbox", summary="Compiles and runs programs against tests", docs_url="/docs")
-    app.add_middleware(Edge, token=state.token)
+    app.add_middleware(Edge, state=state)
     service, metrics = state.service, state.service.metrics
     bodies = Bodies(state.settings.max_body_mb << 20, state.settings.budget_mb << 20, service.pool.overloaded)
 
@@ -153,7 +168,7 @@ def build_app(state: ServiceState) -> FastAPI:
         status = _status(error)
         # What is wrong may be told in the request's own words, which UTF-8 may not carry.
         detail = str(error).encode("utf-8", "replace").decode()
-        return JSONResponse({"detail": detail}, status, {"Retry-After": "30"} if status == 503 else None)
+        return JSONResponse({"detail": detail}, status, RETRY_LATER if status == 503 else None)
 
     @app.exception_handler(TooLargeError)
     async def too_large(_: Request, __: Exception) -> JSONResponse:
@@ -259,7 +274,7 @@ def build_app(state: ServiceState) -> FastAPI:
 
     @app.get("/health")
     async def health(request: Request) -> JSONResponse:
-        """Answer 200 while programs are taken; 503 while draining, and with the reason when the last proof failed."""
+        """Answer 200 while programs are taken; 503 with the reason when the last proof failed, and while draining."""
         status = "draining" if state.draining else "broken" if state.trouble else "ok"
         code = 200 if status == "ok" else 503
         if not request.state.trusted:

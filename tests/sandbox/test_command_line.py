@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import httpx
 import pytest
 from sandbox_service import START_S
 from test_front import scripted
+from test_service_death import until
 
 from sandbox.__main__ import _run_server, bind, parse
 from sandbox.errors import SandboxError
@@ -147,6 +149,26 @@ def test_a_missing_toolchain_is_named_and_the_others_are_served(own_service: Any
         process.send_signal(signal.SIGTERM)
         process.wait(300)
     assert "sandbox: java: not served: javac is not installed" in (tmp_path / "log").read_text()
+
+
+def test_what_a_drain_has_no_time_for_is_answered_with_503(own_service: Any) -> None:
+    service = own_service("--slots", "1", "--drain-s", "0")
+    with ThreadPoolExecutor(2) as pool:
+        asked = [
+            pool.submit(
+                httpx.post,
+                f"{service.url}/judge",
+                json={"language": "python", "code": service.held(), "tests": [{}], "time_limit_s": 60},
+                timeout=300,
+            )
+            for _ in range(2)
+        ]
+        assert until(lambda: service.holds() == 1 and service.get("/health").json()["waiting"] == 1)
+        assert service.stop() == 0
+        answers = [one.result() for one in asked]
+    assert [(answer.status_code, "the service stops" in answer.text) for answer in answers] == [(503, True)] * 2
+    assert all(int(answer.headers["retry-after"]) > 0 for answer in answers)
+    assert "Traceback" not in service.log.read_text(), service.tail()
 
 
 def test_firejail_is_below_the_protection_asked_for_by_default() -> None:
