@@ -669,6 +669,19 @@ static ssize_t drain(int fd, struct buffer *b, size_t keep, uint64_t *total) {
   return k;
 }
 
+/* Of a long standard error the beginning and the end are kept: a checker's points come first, a traceback's reason last. */
+static void keep_ends(struct buffer *err) {
+  if (err->len <= STDERR_KEPT) return;
+  memmove(err->data + STDERR_KEPT / 2, err->data + err->len - STDERR_KEPT / 2, STDERR_KEPT / 2);
+  err->len = STDERR_KEPT;
+}
+
+/* As drain(), which finds room for all that it reads at once: what is dropped is of what came before. */
+static ssize_t drain_errors(int fd, struct buffer *err, uint64_t *total) {
+  if (err->len >= 2 * STDERR_KEPT) keep_ends(err);
+  return drain(fd, err, 3 * STDERR_KEPT, total);
+}
+
 static void limit(int what, rlim_t value) {
   struct rlimit r = {value, value};
   setrlimit(what, &r);
@@ -754,9 +767,8 @@ static int watch(const struct request *q, struct started *p, uint64_t start, str
     watched[3].events = out->len >= CHUNK || (replies.len && t >= late) ? POLLOUT : 0;
     int n = poll(watched, 7, tick > t ? (int)((tick - t + 999) / 1000) : 0);
     if (n < 0) continue;
-    for (int i = 1; i <= 2; i++)
-      if (watched[i].revents && drain(watched[i].fd, i == 1 ? out : err, i == 1 ? q->output_max : STDERR_KEPT, &totals[i - 1]) == 0)
-        watched[i].fd = -1;
+    if (watched[1].revents && drain(p->out, out, q->output_max, &totals[0]) == 0) watched[1].fd = -1;
+    if (watched[2].revents && drain_errors(p->err, err, &totals[1]) == 0) watched[2].fd = -1;
     if (totals[0] > q->output_max || totals[1] > q->output_max) r->flags |= OUTPUT;
     if (watched[5].revents & POLLIN) refuse_attempt(r);
     if (watched[0].revents || watched[4].revents) break;
@@ -786,7 +798,8 @@ static int watch(const struct request *q, struct started *p, uint64_t start, str
 static void conclude(const struct request *q, const struct started *p, struct reply *r, struct buffer *out,
                      struct buffer *err, uint64_t totals[2]) {
   while (totals[0] <= q->output_max && drain(p->out, out, q->output_max, &totals[0]) > 0) continue;
-  while (totals[1] <= q->output_max && drain(p->err, err, STDERR_KEPT, &totals[1]) > 0) continue;
+  while (totals[1] <= q->output_max && drain_errors(p->err, err, &totals[1]) > 0) continue;
+  keep_ends(err);
   if (totals[0] > q->output_max || totals[1] > q->output_max) r->flags |= OUTPUT;
   int64_t counted = p->cpu_mark ? sandbox_cpu_us() - p->cpu_mark : 0;
   if (p->cpu_seen_us > p->cpu_before_us + r->cpu_us) r->cpu_us = p->cpu_seen_us - p->cpu_before_us;

@@ -187,6 +187,13 @@ def test_a_python_traceback_shows_the_program_and_nothing_of_ours(service: Any) 
     assert "zygote" not in answer["message"]
 
 
+def test_how_a_program_ends_is_seen_behind_much_standard_error(service: Any) -> None:
+    code = "import sys\nfor _ in range(5000): sys.stderr.write('d' * 100)\nraise {}('the end')"
+    for error, verdict in (("MemoryError", "MLE"), ("ValueError", "RE")):
+        answer = service.judge(language="python", code=code.format(error), tests=[{}], time_limit_s=5)
+        assert (answer["verdict"], f"{error}: the end" in answer["message"]) == (verdict, True), answer
+
+
 def test_exit_statuses_and_signals_are_reported(service: Any) -> None:
     (test,) = service.judge(language="python", code="raise SystemExit(7)", tests=[{}])["tests"]
     assert (test["verdict"], test["exit_code"], test["signal"]) == ("RE", 7, None)

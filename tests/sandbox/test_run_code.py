@@ -79,6 +79,14 @@ def test_files_come_out_of_a_program_that_does_not_end_well(service: Any, end: s
     assert answer["files"] == {"r.txt": base64.b64encode(b"42").decode()}
 
 
+@pytest.mark.parametrize("length", [65_535, 65_536, 65_537, 131_072, 200_000, 3_000_000])
+def test_of_a_long_standard_error_the_beginning_and_the_end_are_kept(service: Any, length: int) -> None:
+    code = f"import os\ntext = bytes(97 + n % 23 for n in range({length}))\nwhile text: text = text[os.write(2, text):]"
+    text = "".join(chr(97 + n % 23) for n in range(length))
+    kept = service.run_code(language="python", code=code)["run_result"]["stderr"]
+    assert kept == (text if length <= 65_536 else text[:32_768] + text[-32_768:])
+
+
 @pytest.mark.parametrize("path", ["/etc/passwd", "../up", "", "a/../../b"])
 def test_a_file_outside_the_working_directory_is_refused(service: Any, path: str) -> None:
     request = {"language": "python", "code": "", "files": {path: ""}}
