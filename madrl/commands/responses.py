@@ -71,8 +71,9 @@ def rescore(parser: ArgumentParser, words: Sequence[str]) -> None:
         how: dict[str, Any] = {"type": str if isinstance(field.default, str) else float}
         if isinstance(field.default, bool):
             how = {"action": BooleanOptionalAction}
-        default = None if field.name == "calibrate" else field.default
-        shown = "" if default is None and field.default is not None else " (%(default)s)"
+        default, shown = field.default, " (%(default)s)"
+        if field.name == "calibrate":  # as the form has it
+            default, shown = None, ""
         parser.add_argument(option, default=default, help=f"{meaning[field.name]}{shown}", **how)
     args = parser.parse_intermixed_args(words)
     if args.calibrate is None:

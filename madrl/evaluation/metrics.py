@@ -122,7 +122,7 @@ MAX_FLOOR_COUNTS = 200_000_000
 """Drawn counts, one for each category and draw, that are in memory together: 1.6 GB."""
 
 
-def jsd_floor(target: NDArray[np.float64], samples: int, draws: int = FLOOR_DRAWS, seed: int = 0) -> Floor:
+def jsd_floor(target: NDArray[np.float64], samples: int, draws: int | None = None, seed: int = 0) -> Floor:
     """What ``jsd_to_target`` reports for a policy whose true category distribution is ``target``.
 
     The measured JSD is a sum over categories of t_c(n_c), with counts n ~ Multinomial(samples, p*). Each n_c is
@@ -135,6 +135,7 @@ def jsd_floor(target: NDArray[np.float64], samples: int, draws: int = FLOOR_DRAW
     Args:
         target: p*, shape (K,).
         samples: number of on-support responses that are pooled.
+        draws: behind the percentile; None for FLOOR_DRAWS, or as many as there is memory for.
 
     Raises MadrlError when ``target`` does not sum to 1, ``samples`` is not in 1..MAX_FLOOR_SAMPLES, ``draws`` is below
     1, draws times categories are above MAX_FLOOR_COUNTS, or ``seed`` is negative.
@@ -142,6 +143,8 @@ def jsd_floor(target: NDArray[np.float64], samples: int, draws: int = FLOOR_DRAW
     target = shares_of(target)
     if not 1 <= samples <= MAX_FLOOR_SAMPLES:
         raise MadrlError(f"samples={samples} is outside 1..{MAX_FLOOR_SAMPLES}: it is the number of pooled responses")
+    if draws is None:
+        draws = min(FLOOR_DRAWS, MAX_FLOOR_COUNTS // target.size)
     if draws < 1:
         raise MadrlError(f"draws={draws} must be at least 1: {FLOOR_DRAWS} is the default")
     if draws * target.size > MAX_FLOOR_COUNTS:

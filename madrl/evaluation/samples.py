@@ -292,7 +292,7 @@ def _fit(
         missing = ("jsd_interval", "floor", "floor_p95", "off_target", "effective_on_support", "floor_p95_effective")
         return {"on_support": 0, **dict.fromkeys(DIVERGENCES), "infinite": [], **dict.fromkeys(missing)}
     values = measure.divergence_values(mean, pooled / on_support, epsilon)
-    floor = _floor(mean, on_support)
+    floor = measure.jsd_floor(mean, on_support)
     own = not all_same(targets)
     effective = effective_samples(counts, targets if own else None, clusters)
     of_resamples = _per_response(drawn_targets, drawn_counts) if own else None
@@ -305,7 +305,7 @@ def _fit(
         "floor_p95": floor.p95,
         "off_target": measure.exceeds(values["jsd"], floor.p95),
         "effective_on_support": effective,
-        "floor_p95_effective": None if effective is None else _floor(mean, max(1, round(effective))).p95,
+        "floor_p95_effective": None if effective is None else measure.jsd_floor(mean, max(1, round(effective))).p95,
     }
 
 
@@ -324,11 +324,6 @@ def _fit_per_prompt(targets: Array, jsds: Array, on_support: Array) -> dict[str,
         "floor_p95": floor.p95,
         "off_target": measure.exceeds(mean, floor.p95),
     }
-
-
-def _floor(target: Array, on_support: int) -> measure.Floor:
-    """``jsd_floor`` with as many draws as there is memory for."""
-    return measure.jsd_floor(target, on_support, min(measure.FLOOR_DRAWS, measure.MAX_FLOOR_COUNTS // target.size))
 
 
 def _per_response(targets: Array, counts: Array) -> Array:
