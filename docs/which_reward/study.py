@@ -67,6 +67,12 @@ class Planned(NamedTuple):
     """The panel of the figure that it is a dot in; empty for none."""
     arm: str = ""
     """A key of ARMS, in the figure."""
+    folder: str = ""
+    """The run's folder in OUT, if not its name: shared with a shorter run, from whose last step it goes on."""
+
+    @property
+    def run_folder(self) -> RunFolder:
+        return RunFolder(OUT / (self.folder or self.name))
 
     @property
     def kept(self) -> Path:
@@ -74,15 +80,19 @@ class Planned(NamedTuple):
 
 
 def frontier(task: str, steps: int) -> Iterator[Planned]:
-    """The paper's form at four weights, and correctness within the category at three; two seeds."""
+    """The paper's form at four weights, and correctness within the category at three; two seeds.
+
+    The learning rate is constant: the runs of 80 steps are those of 40, taken further.
+    """
     arms = [("additive", alpha) for alpha in ("0.7", "0.9", "0.55", "0.8")]
     arms += [("decoupled", alpha) for alpha in ("0.5", "0.3", "0.7")]
     for seed in FRONTIER_SEEDS:
         for form, alpha in arms:
             variables = {"FORM": form, "ALPHA": alpha, "SEED": seed, "MODEL": model_of(task)}
-            name = f"{task}_peak_{form}{alpha}_{steps}steps_seed{seed}"
+            arm = f"{task}_peak_{form}{alpha}"
+            name, folder = f"{arm}_{steps}steps_seed{seed}", f"{arm}_seed{seed}"
             overrides, title = (f"trainer.total_training_steps={steps}",), f"{task} frontier, {steps} steps"
-            yield Planned(name, task, "peak", variables, overrides, title, title, form)
+            yield Planned(name, task, "peak", variables, overrides, title, title, form, folder)
 
 
 def calibration() -> Iterator[Planned]:
@@ -155,7 +165,8 @@ def plan_by_name(words: list[str]) -> list[Planned]:
 
 
 def train(planned: Planned) -> None:
-    environment = os.environ | {"PROFILE": "tiny", "OUT": str(OUT), "NAME": planned.name} | planned.variables
+    environment = os.environ | {"PROFILE": "tiny", "OUT": str(OUT), "NAME": planned.run_folder.root.name}
+    environment |= planned.variables
     make_model(planned)
     words = [planned.task, planned.target, "rkl", *planned.overrides]
     print(f"=== {planned.name}", flush=True)
@@ -180,9 +191,9 @@ def make_model(planned: Planned) -> None:
 
 
 def kept_of(planned: Planned) -> dict[str, Any]:
-    folder = RunFolder(OUT / planned.name)
+    folder = planned.run_folder
     model = Path(str(folder.resolved_config().paths.model))
-    (step,) = folder.dump_steps(folder.holdout)
+    *_, step = folder.dump_steps(folder.holdout)
     problems = defaultdict(list)
     for line in (folder.holdout / f"{step}.jsonl").read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
