@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madrl.divergence import DIVERGENCES
-from madrl.targets import smooth
+from madrl.targets import UNIFORM_TOLERANCE, smooth
 
 DRAWS = 40_000
 """Sampled groups behind an offset: the Monte Carlo error of g is then about 1 % of a rare category's share."""
@@ -119,7 +119,7 @@ def _offsets(reward: Reward) -> Array:
     target = np.array(reward.target)
     found = np.zeros(target.size)
     wanted = target > 0
-    if reward.group_size >= MIN_GROUP and np.ptp(target[wanted]) > _EQUAL_TARGETS:
+    if reward.group_size >= MIN_GROUP and np.ptp(target[wanted]) > UNIFORM_TOLERANCE:
         counts, weights = _groups(reward.group_size, target, DRAWS)
         plain, delta, least = _rewards(_by_count(reward), counts), found, np.inf
         for _ in range(MAX_ITERATIONS):
@@ -171,10 +171,6 @@ def resting_shares(reward: Reward, calibrated: bool) -> Array:
     return np.asarray(np.mean(history[-REST_MEAN:], axis=0))
 
 
-_EQUAL_TARGETS = 1e-9
-"""Target shares closer than this are equal: normalising equal weights leaves float residue."""
-
-
 def _groups(size: int, shares: Array, draws: int, seed: int = 0) -> tuple[Array, Array]:
     """Distinct counts of sampled groups, shape (M, K), and how often each was drawn, shape (M,), summing to 1."""
     drawn = np.random.default_rng(seed).multinomial(size, shares / shares.sum(), size=draws)
@@ -212,6 +208,6 @@ def _update(reward: Reward, counts: Array, weights: Array, rewards: Array) -> tu
 
 def _mean_of_equals(values: Array, target: Array) -> Array:
     """``values`` by category, with one number, their mean, for all that are wanted equally."""
-    equal = np.abs(target[:, None] - target) <= _EQUAL_TARGETS
+    equal = np.abs(target[:, None] - target) <= UNIFORM_TOLERANCE
     mean: Array = equal @ values / equal.sum(axis=1)
     return mean

@@ -25,7 +25,7 @@ from madrl.frequency import category_indices
 from madrl.grading.classifiers import CLASSIFIERS
 from madrl.grading.compute_score import ComputeScore
 from madrl.grading.grader import Grader, GraderSpec
-from madrl.grading.plugins import Plugin, name_of
+from madrl.grading.plugins import Plugin, PluginError, name_of
 from madrl.grading.programs.replicas import NOT_SERVED
 from madrl.grading.threads import in_plugin_thread, shared_loop
 from madrl.grading.verifiers import COMPUTE_SCORE
@@ -114,11 +114,11 @@ class GroupReward:
     def score(self, rollouts: Iterable[Rollout], hinted: Sequence[bool] | None = None) -> GroupScore:
         """The group's rewards for a caller that is not async, from any thread, also inside a running event loop.
 
-        Raises MadrlError in a classifier or a verifier, async or not: there it would wait for ever.
+        Raises PluginError in a classifier or a verifier, async or not: there it could wait for ever.
         """
         loop = shared_loop()
         if loop.is_current() or in_plugin_thread():
-            raise MadrlError(
+            raise PluginError(
                 "GroupReward.score was called in a classifier or a verifier: make that async, and write `await "
                 "reward(rollouts)` there"
             )

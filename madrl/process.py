@@ -70,7 +70,11 @@ OWN_RAY_LOCK = Path(f"/tmp/madrl-own-ray-{os.getuid()}.lock")
 beside veRL's sockets, which are in /tmp whatever TMPDIR says."""
 
 VERL_SOCKETS = Path("/tmp/rl-colocate-zmq-*.sock")
-"""The sockets through which veRL sends weights from a trainer to its engine: of the same names in all users' runs."""
+"""The sockets through which veRL sends weights from a trainer to its engine, named by Ray job, replica and rank: of the
+same names in all users' runs."""
+
+OWN_RAY_JOB = "01000000"
+"""The first job of a Ray, which is the only one where a run starts its own."""
 
 POLL_S = 0.5
 LOG_TAIL_LINES, LOG_LINES_BEFORE = 25, 5
@@ -101,12 +105,13 @@ def all_gpus(notice: str) -> Iterator[None]:
         yield
 
 
-def check_sockets() -> None:
-    """Raises MadrlError for one of veRL's sockets that belongs to another user: a run of ours could not make its own.
+def check_sockets(job: str = "*") -> None:
+    """Raises MadrlError for one of veRL's sockets that belongs to another user: a run of ours, whose Ray job is ``job``
+    where that is known, could not make its own.
 
     They are there while weights are sent, and after a kill. A training of another user between two steps is not seen.
     """
-    for path in VERL_SOCKETS.parent.glob(VERL_SOCKETS.name):
+    for path in VERL_SOCKETS.parent.glob(VERL_SOCKETS.name.replace("*", f"{job}-*")):
         with contextlib.suppress(FileNotFoundError):
             if (owner := path.stat().st_uid) != os.getuid():
                 raise MadrlError(

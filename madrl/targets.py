@@ -46,6 +46,9 @@ SHARES_TOLERANCE = 1e-6
 SUM_TOLERANCE = 1e-12
 """Weights whose sum is this near to 1 are shares, which normalising would only round once more."""
 
+UNIFORM_TOLERANCE = 1e-9
+"""Target shares closer than this are equal: normalising equal weights leaves float residue."""
+
 
 EXAMPLE = '\'{"red": 3, "blue": 1}\''
 """How a target is written as JSON."""
@@ -109,10 +112,7 @@ def resolve_target(spec: str | Mapping[str, float], categories: Sequence[str]) -
         weights[names.index(category)] = weight
     if weights.sum() <= 0:
         raise MadrlError(f"target {dict(spec)!r} gives no category any weight: at least one must be above 0")
-    # Shares stay what they are when they are read again, to the last bit.
-    sums_to_1 = abs(weights.sum() - 1.0) <= SUM_TOLERANCE
-    target: NDArray[np.float64] = weights if sums_to_1 else weights / weights.sum()
-    return target
+    return _summing_to_1(weights)
 
 
 def _declared(key: object, names: Sequence[str]) -> str | None:
@@ -124,22 +124,37 @@ def _declared(key: object, names: Sequence[str]) -> str | None:
 
 def target_spec(text: str) -> str | dict[str, float]:
     """A target in text: its name, or the {category: weight} of a JSON object. Raises MadrlError for a brace that begins
-    none."""
+    none, and for a category that is named twice."""
     if not text.lstrip().startswith("{"):
         return text
+
+    def without_repetition(pairs: list[tuple[str, float]]) -> dict[str, float]:
+        if twice := [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]:
+            raise MadrlError(f"target {reprlib.repr(text)} names category {twice[0]!r} twice: remove one")
+        return dict(pairs)
+
     try:
-        spec: dict[str, float] = json.loads(text)
+        spec: dict[str, float] = json.loads(text, object_pairs_hook=without_repetition)
     except (ValueError, RecursionError) as error:
         raise MadrlError(f"target {reprlib.repr(text)} is not JSON ({error}): write {EXAMPLE}") from None
     return spec
 
 
 def shares_of(target: ArrayLike) -> NDArray[np.float64]:
-    """The target p* as an array of shares, shape (K,). Raises MadrlError when they do not sum to 1."""
+    """The target p* as an array of shares, shape (K,), which sums to 1 as nearly as an array can. Raises MadrlError for
+    a negative share, and when they do not sum to 1."""
     shares = np.asarray(target, dtype=np.float64)
     if not abs(shares.sum() - 1.0) <= SHARES_TOLERANCE:
         raise MadrlError(f"target {reprlib.repr(shares.tolist())} does not sum to 1: divide the weights by their sum")
-    return shares
+    if (shares < 0).any():
+        raise MadrlError(f"target {reprlib.repr(shares.tolist())} has a share below 0: write 0 for what is excluded")
+    return _summing_to_1(shares)
+
+
+def _summing_to_1(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights divided by their sum. Shares stay what they are when they are read again, to the last bit."""
+    total = weights.sum()
+    return weights if abs(total - 1.0) <= SUM_TOLERANCE else weights / total
 
 
 def smooth(target: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:

@@ -70,7 +70,8 @@ def told(error: Exception, keys: Callable[[], Iterable[str]] = tuple) -> str:
     if override := getattr(error, "override", None):  # Hydra could not read it
         return (
             f"{override}: cannot be read as KEY=VALUE; write a mapping as '{{a: 2, b: 1}}', with quotes for the shell, "
-            """and a target whose names are no plain words as '{"c++": 2, "c#": 1}'"""
+            """and madrl.target, whose names may be no plain words, as '{"c++": 2, "c#": 1}'; others with such names """
+            "belong in a task file"
         )
     return text
 

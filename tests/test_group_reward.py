@@ -184,8 +184,12 @@ async def leaves_async(rollout: Rollout) -> bool:
     sys.exit(3)
 
 
+async def interrupts_async(rollout: Rollout) -> bool:
+    raise KeyboardInterrupt
+
+
 def test_a_function_that_leaves_the_process_does_not_keep_the_caller_waiting() -> None:
-    for classifier in (leaves, leaves_async):
+    for classifier in (leaves, leaves_async, interrupts_async):
         (grade,) = reward_of(classifier=classifier).score(rollouts("a!")).grades
         assert not grade.classified
     for verifier in (leaves, leaves_async):
@@ -211,8 +215,8 @@ def test_a_function_that_scores_a_group_itself_is_told_to_await_it() -> None:
         return bool(reward_of().score([rollout]).reward[0])
 
     for verifier in (asks_again, asks_again_in_a_thread):
-        (grade,) = reward_of(verifier=verifier).score(rollouts("a!")).grades
-        assert "make that async, and write `await reward(rollouts)` there" in grade.reason
+        with pytest.raises(PluginError, match=r"make that async, and write `await reward\(rollouts\)` there"):
+            reward_of(verifier=verifier).score(rollouts("a!"))
 
 
 def test_a_response_whose_category_was_asked_for_earns_and_is_not_counted() -> None:

@@ -224,6 +224,9 @@ def test_data_from_elsewhere_than_dataset_says_are_not_trained_on(tmp_path: Path
     check_dataset(on_sample)
     with pytest.raises(MadrlError, match=r"gsm8k was made from test.jsonl of local files \(\w{64}\), not from the Hug"):
         check_dataset(on_hub)
+    source.rename(tmp_path / "elsewhere")
+    check_dataset(on_sample)  # as on a node that does not see it
+    (tmp_path / "elsewhere").rename(source)
     (source / "train.jsonl").write_text("")
     with pytest.raises(MadrlError, match=r"train.jsonl of local files \(\w+\), not from DATASET=.*/sample \(e3b0c4"):
         check_dataset(on_sample)

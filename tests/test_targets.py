@@ -117,6 +117,7 @@ def test_the_largest_weights_allowed_still_give_a_distribution() -> None:
         ({"hindi": np.float32("inf")}, "of 'hindi' is not a number"),
         ('{"hindi": 1', "target '{\"hindi\": 1' is not JSON"),
         (7, "target 7 is neither a name"),
+        ('{"hindi": 1, "hindi": 0}', "names category 'hindi' twice: remove one"),
     ],
 )
 def test_a_bad_target_is_refused_by_name(spec: object, message: str) -> None:

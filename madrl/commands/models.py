@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from madrl.commands.options import ARGUMENTS_HELP, add_target_option, category_names, read_target
+from madrl.commands.options import ARGUMENTS_HELP, add_target_option, category_names
 from madrl.commands.output import print_generated
 from madrl.errors import MadrlError
 
@@ -50,6 +50,7 @@ def generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     from madrl.sampling.engine import Sampling, visible_devices
     from madrl.sampling.generate import generate_file
     from madrl.sampling.verbalized import verbalized_file
+    from madrl.targets import resolve_target
 
     add = parser.add_argument
     add("--model", required=True, help="a folder, or a name on the Hugging Face hub")
@@ -104,7 +105,7 @@ def generate(parser: ArgumentParser, words: Sequence[str]) -> None:
     if args.target and not args.ask_category:
         raise MadrlError("--target draws the category that is asked for: give --ask-category as well")
     gpus = args.tensor_parallel_size
-    target = read_target(args.target, grader.categories) if args.target else None
+    target = resolve_target(args.target, grader.categories) if args.target else None
     if args.verbalized and args.ask_category:
         raise MadrlError("--verbalized names no category: leave --ask-category out")
     if args.on_gpus and not visible_devices():

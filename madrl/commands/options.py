@@ -2,13 +2,9 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from madrl.errors import MadrlError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 ARGUMENTS_HELP = """its keyword arguments, such as '{"name": 1}' (none)"""
 
@@ -51,13 +47,6 @@ def add_target_option(parser: ArgumentParser, meaning: str = "", required: bool 
 
     named = f"""{", ".join(TARGETS)}, or JSON weights such as '{{"english": 3, "hindi": 1}}'"""
     parser.add_argument("--target", required=required, help=meaning + named)
-
-
-def read_target(text: str, categories: Sequence[str]) -> "NDArray[np.float64]":
-    """The target that ``--target`` gives, by its name or as a JSON object {category: weight}."""
-    from madrl.targets import resolve_target
-
-    return resolve_target(text, categories)
 
 
 def category_names(text: str) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from madrl.commands.options import (
     add_response_files,
     add_target_option,
     category_names,
-    read_target,
 )
 from madrl.commands.output import beside, print_graded
 
@@ -50,6 +49,7 @@ def rescore(parser: ArgumentParser, words: Sequence[str]) -> None:
     from madrl.divergence import DIVERGENCES
     from madrl.rescore import rescore_file
     from madrl.reward import FORMS, OFF_SUPPORT_RULES, RewardConfig, calibrates
+    from madrl.targets import resolve_target
 
     meaning = {
         "divergence": ", ".join(DIVERGENCES),
@@ -80,6 +80,6 @@ def rescore(parser: ArgumentParser, words: Sequence[str]) -> None:
         args.calibrate = calibrates(args.form)
     config = RewardConfig(**{field.name: getattr(args, field.name) for field in fields(RewardConfig)})
     categories = category_names(args.categories)
-    done = rescore_file(args.input, args.output, categories, read_target(args.target, categories), config)
+    done = rescore_file(args.input, args.output, categories, resolve_target(args.target, categories), config)
     said = f"responses rescored: {done.responses}, groups: {done.groups}, written to {args.output}"
     print(said, file=beside(args.output))

@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
 
-from madrl.commands.options import add_target_option, category_names, read_target
+from madrl.commands.options import add_target_option, category_names
 from madrl.errors import MadrlError
 
 MAX_COUNTED_CATEGORIES = 1_000_000
@@ -29,6 +29,7 @@ def evaluate(parser: ArgumentParser, words: Sequence[str]) -> None:
     from madrl.report.evaluate import report_file, report_run
     from madrl.report.table import console
     from madrl.reward import RewardConfig
+    from madrl.targets import resolve_target
 
     if Path(args.run).is_dir():
         if args.categories or args.target or args.epsilon is not None:
@@ -40,7 +41,8 @@ def evaluate(parser: ArgumentParser, words: Sequence[str]) -> None:
         categories = category_names(args.categories)
         epsilon = RewardConfig.epsilon if args.epsilon is None else args.epsilon
         config = RewardConfig(epsilon=epsilon)  # which has an error for one that makes no sense
-        report = report_file(args.run, categories, read_target(args.target, categories), args.output, config.epsilon)
+        target = resolve_target(args.target, categories)
+        report = report_file(args.run, categories, target, args.output, config.epsilon)
     if args.json:
         print(json.dumps(report.evaluation | {"files": [str(path) for path in report.files]}, allow_nan=False))
         return
@@ -104,17 +106,19 @@ def card(parser: ArgumentParser, words: Sequence[str]) -> None:
 def floor(parser: ArgumentParser, words: Sequence[str]) -> None:
     """Compute the JSD that a perfect policy shows at a number of samples."""
     from madrl.evaluation.metrics import FLOOR_DRAWS, jsd_floor
+    from madrl.targets import resolve_target
 
     add = parser.add_argument
     add_target_option(parser)
     add("--categories", metavar="N|A,B,C", required=True, help="how many (named 1..N), or their names")
     add("--samples", type=int, metavar="N", required=True, help="on-support responses that are pooled")
-    add("--draws", type=int, default=FLOOR_DRAWS, help="simulations behind the percentile (%(default)s)")
+    draws = f"simulations behind the percentile ({FLOOR_DRAWS}; fewer for thousands of categories)"
+    add("--draws", type=int, help=draws)
     add("--seed", type=int, default=0, help="of the simulations (%(default)s)")
     add("--json", action="store_true", help="print one JSON object, JSD in nats")
     args = parser.parse_intermixed_args(words)
     categories = _counted_category_names(args.categories)
-    target = read_target(args.target, categories)
+    target = resolve_target(args.target, categories)
     floor = jsd_floor(target, args.samples, args.draws, args.seed)
     if args.json:
         result = floor._asdict() | {"samples": args.samples, "categories": categories, "target": target.tolist()}

@@ -20,15 +20,17 @@ from madrl.errors import MadrlError
 from madrl.evaluation.samples import score_change, score_samples
 from madrl.files import read_json
 from madrl.records import Record, Source, check_groups, classified, groups, last_turns, read_graded, stem_of, unhinted
-from madrl.reward import UNIFORM_TOLERANCE, RewardConfig, calibrates
+from madrl.reward import RewardConfig, calibrates
 from madrl.run_folder import RunFolder
 from madrl.settings import Settings
-from madrl.targets import TARGETS
+from madrl.targets import TARGETS, UNIFORM_TOLERANCE
 
 logger = logging.getLogger(__name__)
 
 DONE, FAILED, UNFINISHED = "done", "failed", "unfinished"
 """How a run ended, or that it did not."""
+
+UNCLASSIFIED = "nobody could say the category of any response: classify them again"
 
 Evaluation = dict[str, Any]
 """One split of one dump: ``step``, ``split``, and the numbers of ``samples.score_samples``. Where the folder has an
@@ -196,14 +198,18 @@ def _ending(folder: RunFolder, attempts: Sequence[dict[str, Any]]) -> tuple[str,
 
 def evaluate_run(root: str | Path) -> dict[str, Any]:
     """The scores of every validation and holdout dump of a run: what ``madrl evaluate`` writes as metrics.json. Each
-    further attribute (``madrl.attributes``) has its ``target`` and ``evaluations`` under ``attributes``.
+    further attribute (``madrl.attributes``) of which something is known has its ``target`` and ``evaluations`` under
+    ``attributes``.
 
-    Raises MadrlError when the folder holds no run, or the run has no dumps yet.
+    Raises MadrlError when the folder holds no run, the run has no dumps yet, or none of their responses has been
+    classified.
     """
     run = Run.load(root)
+    if not any(map(run.folder.dump_steps, (run.folder.validation, run.folder.holdout))):
+        raise MadrlError(f"{root} has no validation dumps yet: run it with trainer.val_before_train or test_freq set")
     evaluations = run.evaluations(strict=True)
     if not evaluations:
-        raise MadrlError(f"{root} has no validation dumps yet: run it with trainer.val_before_train or test_freq set")
+        raise MadrlError(f"{root}: {UNCLASSIFIED}")
     settings = run.settings
     found = {
         "run": run.name,
@@ -214,10 +220,9 @@ def evaluate_run(root: str | Path) -> dict[str, Any]:
         "evaluations": evaluations,
     }
     further = {name: run.of_attribute(name) for name in settings.attributes}
-    if further:
-        found["attributes"] = {
-            name: {"target": of.target, "evaluations": of.evaluations(strict=True)} for name, of in further.items()
-        }
+    known = {name: {"target": of.target, "evaluations": of.evaluations(strict=True)} for name, of in further.items()}
+    if any(of["evaluations"] for of in known.values()):
+        found["attributes"] = {name: of for name, of in known.items() if of["evaluations"]}
     return found
 
 
@@ -245,7 +250,7 @@ def evaluate_file(
     name = stem_of(source) if isinstance(source, Path) else str(source)
     splits = _scorable(by_split(samples, name), source)
     if not splits:
-        raise MadrlError(f"{source}: nobody could say the category of any response: classify them again")
+        raise MadrlError(f"{source}: {UNCLASSIFIED}")
     return {
         "file": source.name if isinstance(source, Path) else name,
         "target": dict(zip(categories, target.tolist(), strict=True)),

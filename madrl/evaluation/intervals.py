@@ -97,7 +97,8 @@ def mixed_ratio_interval(weights: Array, numerators: Array, denominators: Array)
     It is lowest where each problem has one category. As a rule, distrust it where a category with a weight has fewer
     than thirty responses, or where few problems have any in it: then it is too narrow.
 
-    Resamples that lack a category with a weight are left out; None when all are, or there are none.
+    Resamples that lack a category with a weight, or have no weight at all, are left out; None when all are, or there
+    are none.
 
     Args:
         weights: w, shape (K,), or that of each resample, shape (draws, K), where problems have targets of their own. A
@@ -106,8 +107,8 @@ def mixed_ratio_interval(weights: Array, numerators: Array, denominators: Array)
         denominators: the same.
     """
     weighted = np.broadcast_to(weights > 0, numerators.shape)
-    some = ((denominators > 0) | ~weighted).all(axis=1)
-    ratios = np.divide(numerators, denominators, out=np.zeros_like(numerators), where=weighted & (denominators > 0))
+    some = ((denominators > 0) | ~weighted).all(axis=1) & weighted.any(axis=1)
+    ratios = np.divide(numerators, denominators, out=np.zeros(numerators.shape), where=weighted & (denominators > 0))
     return percentile_interval((ratios * weights).sum(axis=1)[some])
 
 

@@ -56,7 +56,9 @@ def ends_the_caller(error: BaseException) -> bool:
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
-    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+    if isinstance(error, KeyboardInterrupt):  # Ctrl-C: Python raises it in the main thread alone
+        return threading.current_thread() is threading.main_thread()
+    return isinstance(error, GeneratorExit)
 
 
 def is_async(function: Callable[..., Any]) -> bool:

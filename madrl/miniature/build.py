@@ -19,6 +19,9 @@ from madrl.tasks import Task
 CHECKPOINTS = 3
 """How many are saved in the course of the finetuning. A kill costs what came after the last."""
 
+MAKERS = ("madrl.miniature.", "madrl.prompts", "madrl.grading.choice", "madrl.grading.normal_form")
+"""The modules whose code the examples, the untrained model and its finetuning follow from, beside this one."""
+
 
 def build(
     task: Task, data_dir: Path, out_dir: Path, seed: int, base: bool = False, skew: tuple[float, ...] | None = None
@@ -90,9 +93,9 @@ def _train(miniature: Miniature, train_file: Path, work: Path, seed: int) -> Pat
 
 
 def _code() -> str:
-    """The hash of what the examples, the untrained model and its finetuning follow from, beside a miniature's facts."""
+    """The hash of the code behind a miniature, beside its facts: MAKERS, and the finetuning's config."""
     modules = imported_by(("madrl.miniature.model", "madrl.miniature.tasks"))
-    own = {name: path for name, path in modules.items() if name.startswith(("madrl.miniature.", "madrl.prompts"))}
+    own = {name: path for name, path in modules.items() if name.startswith(MAKERS)} | {__name__: Path(__file__)}
     return hashlib.sha256(f"{digest(own)} {sha256_of(CONFIG_DIR / 'miniature_sft.yaml')}".encode()).hexdigest()
 
 

@@ -26,7 +26,7 @@ from madrl.files import check_same, locked, read_json, write_json, write_text
 from madrl.grading.turns import CLIENTS_VARIABLE
 from madrl.hints import counted_sessions
 from madrl.launch_check import target_notes
-from madrl.process import CPU_ENVIRONMENT, all_gpus, check_sockets, hydra_value, run_logged
+from madrl.process import CPU_ENVIRONMENT, OWN_RAY_JOB, all_gpus, check_sockets, hydra_value, run_logged
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
 from madrl.settings import Settings
@@ -234,10 +234,11 @@ def _one_of_its_own(run: RunFolder, config: DictConfig) -> Iterator[dict[str, st
     """
     address = _ray_address(config)
     with all_gpus(f"{run.root} waits for its turn: another training runs on this machine, or others take its GPUs"):
-        check_sockets()
         if address == "local":
+            check_sockets(OWN_RAY_JOB)
             yield own_token()
         else:
+            check_sockets()
             check_alone(address)
             yield {}
 

@@ -32,9 +32,16 @@ fi
 # Where the checkout and the environment were when it was installed: both may have been moved or copied since.
 place=$VENV/.madrl-place
 if [ -e "$place" ] && [ "$(cat "$place")" != "$VENV"$'\n'"$checkout" ]; then
+  { read -r was && read -r of; } <"$place"
+  # Runs of that checkout may be starting processes from it.
+  if [ "$was" = "$VENV" ] && [ -e "$of/pyproject.toml" ]; then
+    fail "VENV=$VENV is the environment of $of: name another folder, or remove $place to move it to $checkout"
+  fi
+  # The first line of a script, which names its Python, ends at a space.
+  case $VENV in *" "*) fail "$VENV was made at $was, and cannot be moved to a path with a space: remove it" ;; esac
   rm -f "$VENV/.madrl-pyproject.toml"
   # Scripts name the environment's Python, and activate its folder.
-  "$PYTHON" - "$(sed -n 1p "$place")" "$VENV" <<'END'
+  "$PYTHON" - "$was" "$VENV" <<'END'
 import pathlib, sys
 was, now = (path.encode() for path in sys.argv[1:])
 for script in pathlib.Path(sys.argv[2], "bin").iterdir():
@@ -53,13 +60,13 @@ if ! cmp -s "$checkout/pyproject.toml" "$VENV/.madrl-pyproject.toml"; then
         fail "$PYTHON is not Python 3.11 or 3.12: set PYTHON=/path/to/python3.11"
       mkdir -p "$VENV"
       touch "$made"
-      find "$VENV" -mindepth 1 ! -path "$made" -delete
+      rm -rf "$VENV"/{bin,include,lib,lib64,share,etc,pyvenv.cfg}
       "$base" -m venv "$VENV" ||
         fail "$base cannot make an environment (on Debian: apt-get install python3-venv)"
     elif [ ! -e "$VENV/pyvenv.cfg" ]; then
       fail "VENV=$VENV holds files and is no Python environment: name another folder, or empty it"
     elif ! "$VENV/bin/python" -m ensurepip >/dev/null 2>&1; then
-      fail "VENV=$VENV is an environment without pip, and ensurepip fails in it: install pip, or name another folder"
+      fail "VENV=$VENV has no pip that works, and ensurepip fails in it: remove it, or name another folder"
     fi
   fi
   if ! python -m pip install --no-deps -e "$checkout" >>"$VENV/install.log" 2>&1; then

@@ -277,6 +277,26 @@ def test_a_run_without_dumps_is_one_clear_error(run: RunFolder) -> None:
         evaluate_run(str(run.root))
 
 
+def test_a_run_of_which_nothing_is_classified_is_one_clear_error(run: RunFolder) -> None:
+    for dump in run.validation.iterdir():
+        dump.write_text(json.dumps({**sample("p", 0, None, 1.0), "classified": False}) + "\n")
+    with pytest.raises(MadrlError, match="run: nobody could say the category of any response: classify them again"):
+        evaluate_run(str(run.root))
+
+
+def test_a_further_attribute_of_which_nothing_is_known_is_left_out(run: RunFolder) -> None:
+    attributes = "attributes: {size: {classifier: length, categories: [short, long], classifier_args: {unit: words,"
+    attributes += " buckets: {short: 9, long: null}}}}"
+    run.config.write_text(run.config.read_text().replace("  naming: null", f"  naming: null\n  {attributes}"))
+    nothing = json.dumps({"size": {"category": None, "classified": False, "divergence_reward": 0.0}})
+    for dump in run.validation.iterdir():
+        lines = [json.loads(line) | {"attributes": nothing} for line in dump.read_text().splitlines()]
+        dump.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    report = report_run(str(run.root))
+    assert "attributes" not in report.evaluation
+    assert len(report.tables) == 5
+
+
 @pytest.mark.parametrize("text", ["madrl: [", "a: [", "x: 1\n", ""])
 def test_a_damaged_config_is_one_clear_error(run: RunFolder, text: str) -> None:
     run.config.write_text(text)

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from madrl.divergence import jensen_shannon_value
-from madrl.evaluation.intervals import effective_samples, jsd_interval, ratio_interval, resampled_sums
+from madrl.evaluation.intervals import (
+    effective_samples,
+    jsd_interval,
+    mixed_ratio_interval,
+    ratio_interval,
+    resampled_sums,
+)
 from madrl.targets import peak, uniform
 
 Array = NDArray[np.float64]
@@ -81,6 +87,13 @@ def test_resamples_with_nothing_to_divide_by_are_left_out() -> None:
     assert interval == pytest.approx((0.5125, 0.9875))  # of 0.5 and 1.0
     assert ratio_interval(np.zeros(3), np.zeros(3)) is None
     assert ratio_interval(np.empty(0), np.empty(0)) is None
+
+
+def test_a_resample_without_any_weight_is_left_out_and_counts_may_be_whole_numbers() -> None:
+    """Where prompts have targets of their own, one that holds no response on any has none."""
+    weights, right = np.array([[0.5, 0.5], [0.0, 0.0]]), np.array([[4, 2], [0, 0]])
+    assert mixed_ratio_interval(weights, right, right) == (1.0, 1.0)
+    assert mixed_ratio_interval(np.array([0.5, 0.5]), right, right) == (1.0, 1.0), "of those that lack a category"
 
 
 # The pooled JSD.

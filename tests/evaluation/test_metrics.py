@@ -36,6 +36,17 @@ FIVE = np.array([0, 0, OFF_SUPPORT, 1, 0])
 samples = st.lists(st.integers(OFF_SUPPORT, 4), min_size=1, max_size=60).map(lambda s: np.array(s, dtype=np.int64))
 
 
+@given(st.lists(st.integers(1, 1000), min_size=2, max_size=40))
+def test_a_target_that_float32_has_rounded_has_a_floor(weights: list[int]) -> None:
+    rounded = (np.array(weights) / sum(weights)).astype(np.float32)
+    assert jsd_floor(np.append(rounded, 0.0), 10, 10).mean > 0
+
+
+def test_a_target_with_a_share_below_0_is_refused() -> None:
+    with pytest.raises(MadrlError, match=r"target \[1.5, -0.5\] has a share below 0"):
+        jsd_floor(np.array([1.5, -0.5]), 10)
+
+
 def test_shares_are_of_the_on_support_responses_only() -> None:
     np.testing.assert_array_equal(shares(FIVE, 3), [0.75, 0.25, 0])  # of 4, not of 5
 

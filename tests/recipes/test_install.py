@@ -94,9 +94,11 @@ def test_an_environment_whose_making_was_interrupted_is_made_by_the_next_call(ch
     failed = checkout.install(STACK="cpu", PIP_FIND_LINKS="", PYTHONPATH="")  # no setuptools, after the environment
     assert failed.returncode == 1
     shutil.rmtree(environment / "lib")
+    (environment / "thesis.tex").touch()
     done = checkout.install(STACK="cpu")
     assert done.returncode == 0, done.stderr
     assert done.stderr == f"{checkout.folder}/madrl/cli.py install cpu {environment}\n"
+    assert (environment / "thesis.tex").exists(), "it was put there since"
 
 
 @pytest.mark.slow
@@ -110,6 +112,22 @@ def test_a_copied_checkout_runs_its_own_code_and_a_moved_one_runs(installed: Che
     pip = installed.call(f"{moved}/.venv/bin/pip --version", PYTHONPATH="")
     assert f" from {moved}/.venv/" in pip.stdout
     assert installed.call(f". {moved}/.venv/bin/activate; which python").stdout == f"{moved}/.venv/bin/python\n"
+    spaced = moved.rename(tmp_path / "with space")
+    done = installed.call(f"bash '{spaced}/recipes/lib/install.sh'", STACK="cpu")
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        f"{spaced}/.venv was made at {moved}/.venv, and cannot be moved to a path with a space: remove it\n"
+    )
+
+
+def test_an_environment_of_one_checkout_is_not_made_another_s(installed: Checkout, tmp_path: Path) -> None:
+    """A grid may be starting processes from it."""
+    environment = installed.folder / ".venv"
+    other = Checkout(tmp_path / "madrl")
+    done = other.install(STACK="cpu", VENV=str(environment))
+    assert done.returncode == 1
+    assert f"VENV={environment} is the environment of {installed.folder}: name another folder, or remove" in done.stderr
+    assert installed.install(STACK="cpu").stderr == f"{installed.folder}/madrl/cli.py install cpu {environment}\n"
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ CLUSTER = """
 import ray, sys
 context = ray.init("local", num_cpus=4, num_gpus=2, include_dashboard=False, object_store_memory=80_000_000)
 print(context.address_info["gcs_address"], flush=True)
+print(ray.get_runtime_context().get_job_id(), flush=True)
 sys.stdin.read()
 """
 
@@ -49,6 +50,19 @@ def address() -> Iterator[str]:
 def importable(monkeypatch: pytest.MonkeyPatch) -> None:
     """``placed_work``, on the cluster as well: PYTHONPATH is forwarded."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+
+
+def test_the_first_job_of_a_ray_has_the_number_by_which_a_run_s_own_sockets_are_known() -> None:
+    variables = {name: value for name, value in COMMON_ENVIRONMENT.items() if name.startswith("RAY_")}
+    said = subprocess.run(
+        [sys.executable, "-c", CLUSTER],
+        input="",
+        stdout=subprocess.PIPE,
+        env=os.environ | variables,
+        text=True,
+        check=True,
+    ).stdout
+    assert said.splitlines()[-1] == process.OWN_RAY_JOB
 
 
 def test_the_work_is_done_elsewhere_with_its_gpus_and_our_variables(

@@ -279,15 +279,16 @@ def test_a_target_replaces_the_mapping_of_a_task(tmp_path: Path) -> None:
     assert compose([*mine, "madrl.target={rank_5: 1}"]).madrl.target == {"rank_5": 1}
 
 
-UNUSUAL = ["größer", "c++", "don't", "1", "a b"]
+UNUSUAL = ["größer", "c++", "don't", "1", "a=b"]
 
 
 @pytest.mark.parametrize("of_task", [{}, {"config": {"madrl": {"target": {"1": 1}}}}])
 def test_a_target_in_json_names_categories_that_hydra_s_grammar_cannot(tmp_path: Path, of_task: dict[str, Any]) -> None:
     task = own_task(tmp_path, categories=UNUSUAL, **of_task).removeprefix("task=")
-    recipe = recipe_of([task, '{"größer": 4, "c++": 3, "don\'t": 2, "1": 1}', "rkl"], {"NAME": "mine", "MODEL": "x"})
+    target = '{"größer": 3, "c++": 3, "don\'t": 2, "1": 1, "a=b": 1}'
+    recipe = recipe_of([task, target, "rkl"], {"NAME": "mine", "MODEL": "x"})
     node: Any = OmegaConf.to_container(compose(recipe.hydra_overrides()).madrl)
-    assert Settings.from_config(node).target.tolist() == [0.4, 0.3, 0.2, 0.1, 0.0]
+    assert Settings.from_config(node).target.tolist() == [0.3, 0.3, 0.2, 0.1, 0.1]
 
 
 def test_categories_that_hydra_reads_as_numbers_and_as_true_are_named_by_a_target(tmp_path: Path) -> None:
