@@ -136,7 +136,7 @@ FLOOR = ("floor", "--target", "uniform", "--categories", "5", "--samples", "32")
         ((*FLOOR, "--draws", "0"), "draws=0 must be at least 1"),
         ((*FLOOR, "--seed", "-1"), "seed=-1 must be 0 or more"),
         (
-            (*FLOOR, "--categories", "100000"),
+            (*FLOOR, "--categories", "100000", "--draws", "100000"),
             "100000 categories are more than 200000000 numbers in memory: take at most",
         ),
         ((*FLOOR, "--categories", "1000000000000"), "categories=1000000000000 is outside 1..1000000"),
