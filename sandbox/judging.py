@@ -43,6 +43,7 @@ from sandbox.jobs import (
 from sandbox.languages import CANARY_INPUT, CANARY_OUTPUT, OUTPUT, SOURCES, Toolchain, filled_in
 
 ARTIFACT_BYTES = 64 << 20
+"""The size of a compiled program, and of all files that a request fetches."""
 COMPILER_OUTPUT_BYTES = 64 << 10
 MESSAGE_BYTES = 2000
 CANARY_LIMIT_S = 20.0
@@ -265,10 +266,8 @@ class Judge:
                 outcomes = zip(tests, box.run([test.stdin for test in tests]), strict=True)
                 for number, (test, outcome) in enumerate(outcomes, 1):
                     self._check_ours(job.language, before, outcome)
-                    for name in job.fetch if number == len(tests) else ():  # however the last one has ended
-                        found = box.get(name, ARTIFACT_BYTES) or {}
-                        if name in found:
-                            files[name] = found[name]
+                    if number == len(tests):  # however it has ended
+                        files |= _fetched(box, job.fetch)
                     yield self._judge(job, toolchain, test, outcome)
         except BoxLostError:
             self._killed_for_memory = self._killed_since(job.language, before)
@@ -384,6 +383,22 @@ class Judge:
                 raise SandboxError(f"{result.verdict} instead of AC: {result.message.strip()[-300:]}")
             if self.toolchains[language].loop_command and len(self._confirmed_in_loop(job)) < len(tests):
                 raise SandboxError("right, but not in a resident process: start without --java-loop")
+
+
+def _fetched(box: Box, names: Sequence[str]) -> dict[str, bytes]:
+    """Those of the files that are there and fit into ARTIFACT_BYTES together. A sandbox that is lost over one of them
+    is not the program's fault, which has ended."""
+    files: dict[str, bytes] = {}
+    left = ARTIFACT_BYTES
+    try:
+        for name in names:
+            found = box.get(name, left) or {}
+            left -= sum(map(len, found.values()))
+            if name in found:
+                files[name] = found[name]
+    except BoxLostError:
+        box.sound = False
+    return files
 
 
 def _modules(program: Program) -> str:

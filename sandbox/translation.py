@@ -202,7 +202,7 @@ def read_run_code(body: bytes) -> Work:
         ),
         keep_output=True,
         files=files,
-        fetch=[_inside(path) for path in request.fetch_files],
+        fetch=list(dict.fromkeys(map(_inside, request.fetch_files))),
     )
     limits = Limits.of(min(request.compile_timeout, COMPILE_LIMITS.cpu_s), COMPILE_LIMITS.memory_mb)
     return Work(_bytes(request.code), limits, run, request.compile_timeout + request.run_timeout + CLIENT_SPARE_S)

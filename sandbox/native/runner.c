@@ -290,9 +290,10 @@ static int put_file(const char *path, const char *data, size_t n) {
   return close(fd) || n ? -1 : 0;
 }
 
-/* Appends every regular file at or under `path`, which has room for PATH_ROOM bytes and comes back as it was, as
- * (u32 path length, u32 size, path, bytes), in `limit` bytes. */
-static int get_files(char *path, size_t limit, struct buffer *into, int *left) {
+/* Sends every regular file at or under `path`, which has room for PATH_ROOM bytes and comes back as it was, as
+ * (u32 path length, u32 size, path, bytes), in `*room` bytes, and leaves the end of it in `into`. A file is never here as
+ * a whole, where it would be memory of the sandbox a second time. */
+static int get_files(char *path, size_t *room, struct buffer *into, int *left) {
   struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, .resolve = RESOLVE_NO_SYMLINKS};
   int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
   struct stat s;
@@ -304,17 +305,21 @@ static int get_files(char *path, size_t limit, struct buffer *into, int *left) {
     int failed = 0;
     for (const char *name; !failed && (name = next_name(&files));) {
       if (end + strlen(name) + 2 > PATH_ROOM) failed = -1;
-      else path[end] = '/', strcpy(path + end + 1, name), failed = get_files(path, limit, into, left);
+      else path[end] = '/', strcpy(path + end + 1, name), failed = get_files(path, room, into, left);
     }
     path[end] = 0;
     close(fd);
     return failed;
   }
   uint32_t head[2] = {(uint32_t)strlen(path), (uint32_t)s.st_size};
-  if (!S_ISREG(s.st_mode) || --*left < 0 || into->len + (size_t)s.st_size + head[0] + sizeof head > limit) goto bad;
-  if (append(into, head, sizeof head) || append(into, path, head[0]) || reserve(into, head[1])) goto bad;
+  size_t whole = (size_t)s.st_size + head[0] + sizeof head;
+  if (!S_ISREG(s.st_mode) || --*left < 0 || whole > *room) goto bad;
+  *room -= whole;
+  if (append(into, head, sizeof head) || append(into, path, head[0])) goto bad;
   for (size_t got = 0; got < head[1];) {
-    ssize_t k = read(fd, into->data + into->len, head[1] - got);
+    if (into->len >= CHUNK && send_piece(into)) goto bad;
+    if (reserve(into, CHUNK)) goto bad;
+    ssize_t k = read(fd, into->data + into->len, head[1] - got < CHUNK ? head[1] - got : CHUNK);
     if (k <= 0) goto bad;
     got += (size_t)k, into->len += (size_t)k;
   }
@@ -939,7 +944,8 @@ static void serve_requests(void) {
       if (put_file(path, data.data, q.data_len)) r.flags = FAILED;
     } else if (q.op == GET) {
       int left = MAX_FETCHED;
-      if (get_files(path, q.output_max, &out, &left)) r.flags = FAILED, out.len = 0;
+      size_t room = q.output_max;
+      if (get_files(path, &room, &out, &left)) r.flags = FAILED, out.len = 0;
       r.out_len = (uint32_t)out.len;
     }
     if (in >= 0) close(in);

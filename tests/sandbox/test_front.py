@@ -217,6 +217,13 @@ def test_files_with_long_names_and_folders_in_common_are_taken() -> None:
     assert work.run.files.keys() == files.keys()
 
 
+def test_a_file_that_is_asked_for_twice_is_fetched_once() -> None:
+    asked = ["a", "b/c", "./a", "b//c", "a"]
+    work = read_run_code(json.dumps({"language": "python", "code": "", "fetch_files": asked}).encode())
+    assert isinstance(work.run, RunJob)
+    assert work.run.fetch == ["a", "b/c"]
+
+
 def request_of(*chunks: bytes, declared: int | None = None) -> Request:
     """A request with this body."""
     messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]

@@ -2,11 +2,15 @@
 
 import base64
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
 from sample_programs import ADD, BROKEN, CRASH, SPIN, WRONG
+
+from sandbox.box import Box
+from sandbox.errors import BoxLostError
+from sandbox.judging import _fetched
 
 pytestmark = pytest.mark.sandbox
 
@@ -77,6 +81,42 @@ def test_files_come_out_of_a_program_that_does_not_end_well(service: Any, end: s
     answer = service.run_code(language="python", code=code, fetch_files=["r.txt"], run_timeout=0.5, memory_limit_MB=64)
     assert answer["status"] == "Failed", answer
     assert answer["files"] == {"r.txt": base64.b64encode(b"42").decode()}
+
+
+def test_a_file_that_fills_the_programs_memory_comes_out_whole(service: Any) -> None:
+    """A program has 16 MiB, and 48 for its runtime."""
+    code = "with open('r', 'wb') as file:\n    for n in range(36): file.write(bytes([n]) * (1 << 20))"
+    answer = service.run_code(language="python", code=code, fetch_files=["r"], memory_limit_MB=16)
+    assert answer["status"] == "Success", {**answer, "files": {}}
+    content = base64.b64decode(answer["files"].get("r", ""))
+    assert content == b"".join(bytes([n]) * (1 << 20) for n in range(36))
+
+
+def test_all_files_that_come_out_have_one_limit(service: Any) -> None:
+    code = "import os\nfor name, size in ('a', 40), ('b', 25), ('c', 1):\n    open(name, 'w').truncate(size << 20)"
+    answer = service.run_code(language="python", code=code, fetch_files=["a", "b", "c"])
+    assert answer["status"] == "Success", {**answer, "files": {}}
+    assert answer["files"].keys() == {"a", "c"}
+
+
+class LostOver:
+    """A sandbox that is lost when it is asked for a file."""
+
+    sound = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get(self, path: str, _: int) -> dict[str, bytes]:
+        if path == self.name:
+            raise BoxLostError("the sandbox ended")
+        return {path: b"42"}
+
+
+def test_a_sandbox_that_is_lost_over_a_file_costs_the_files_and_not_the_result() -> None:
+    lost = LostOver("b")
+    assert _fetched(cast(Box, lost), ["a", "b", "c"]) == {"a": b"42"}
+    assert not lost.sound
 
 
 @pytest.mark.parametrize("length", [65_535, 65_536, 65_537, 131_072, 200_000, 3_000_000])
