@@ -64,6 +64,8 @@ class Judge:
         self.toolchains = toolchains
         self._kept: dict[str, Box] = {}
         """Language -> the sandbox that its next program gets."""
+        self._marks: dict[str, tuple[int, int]] = {}
+        """Kind of sandbox -> how many of its processes the kernel had killed for memory, and a mark of that moment."""
 
     def do(self, job: Job) -> Answer:
         """The answer to one job. It is Failed when something is our fault."""
@@ -100,7 +102,7 @@ class Judge:
         command = [part.replace("{source}", name) for part in toolchain.compile_command]
         limits = replace(job.limits, output_bytes=4 << 20)
         script = ["/bin/sh", "-c", f'mkdir -p {OUTPUT} && cd {SOURCES} && exec "$@"', "sh", *command]
-        before = self._memory_events(COMPILER)
+        self._mark(COMPILER)
         with Box(self.slot, COMPILER, toolchain.compile_view, limits, sealed=False) as box:
             box.load(None, script, limits)
             box.put(f"{SOURCES}/{name}", job.code)
@@ -112,7 +114,7 @@ class Judge:
             said = stderr + (b"\n" if stderr and message else b"") + message.encode()
             return Compiled(status, entry, outcome.exit_code, b"", said, outcome.cpu_s, outcome.wall_s, size)
 
-        self._check_ours(COMPILER, before, outcome)
+        self._check_ours(COMPILER, outcome)
         if outcome.over_memory or outcome.over_files:
             return report("memory_limit", None, "the compiler ran out of memory")
         if outcome.over_cpu or outcome.over_wall:
@@ -189,12 +191,12 @@ class Judge:
         self, checker: Program, command: list[str], cases: Sequence[tuple[TestCase, bytes]]
     ) -> Iterator[Checked]:
         """The checker's word on each output, in one sandbox. Raises BoxLostError, SandboxError, CheckerError."""
-        before = self._memory_events(CHECKER)
+        self._mark(CHECKER)
         try:
             with self._box(checker, CHECKER_LIMITS, command, CHECKER) as box:
-                yield from checked(box, cases, partial(self._check_ours, CHECKER, before))
+                yield from checked(box, cases, partial(self._check_ours, CHECKER))
         except BoxLostError:
-            self._killed_since(CHECKER, before)
+            self._killed_for_memory(CHECKER)
             raise
 
     def _check_itself(self, checker: Program, command: list[str], test: TestCase) -> None:
@@ -219,7 +221,7 @@ class Judge:
                     if job.ends_with(result.verdict):
                         return
             except BoxLostError as error:
-                out_of_memory = self._killed_for_memory
+                out_of_memory = self._killed_for_memory(job.language)
                 if not (lost_before or out_of_memory):
                     lost_before = True
                     continue
@@ -253,27 +255,24 @@ class Judge:
         return results
 
     def _run_from(self, job: RunJob, first: int, files: dict[str, bytes]) -> Iterator[TestResult]:
-        """Run the tests from ``first`` on in one sandbox and yield their results. Raises BoxLostError."""
+        """Run the tests from ``first`` on in one sandbox and yield their results, up to one that runs out of memory:
+        those behind it have begun already, and whose fault it is when that happens again can be told from a new mark
+        only. Raises BoxLostError, SandboxError."""
         toolchain = self.toolchains[job.program.language]
-        before = self._memory_events(job.language)
-        self._killed_for_memory = False
+        self._mark(job.language)
         tests = job.tests[first:]
-        try:
-            command = filled_in(toolchain.run_command, job.program.entry, job.limits.memory_mb)
-            with self._box(job.program, job.limits, command) as box:
-                for path, content in job.files.items():
-                    box.put(path, content)
-                outcomes = zip(tests, box.run([test.stdin for test in tests]), strict=True)
-                for number, (test, outcome) in enumerate(outcomes, 1):
-                    self._check_ours(job.language, before, outcome)
-                    if number == len(tests):  # however it has ended
-                        files |= _fetched(box, job.fetch)
-                    yield self._judge(job, toolchain, test, outcome)
-        except BoxLostError:
-            self._killed_for_memory = self._killed_since(job.language, before)
-            raise
-
-    _killed_for_memory = False
+        command = filled_in(toolchain.run_command, job.program.entry, job.limits.memory_mb)
+        with self._box(job.program, job.limits, command) as box:
+            for path, content in job.files.items():
+                box.put(path, content)
+            outcomes = zip(tests, box.run([test.stdin for test in tests]), strict=True)
+            for number, (test, outcome) in enumerate(outcomes, 1):
+                self._check_ours(job.language, outcome)
+                if number == len(tests):  # however it has ended
+                    files |= _fetched(box, job.fetch)
+                yield self._judge(job, toolchain, test, outcome)
+                if outcome.over_memory:
+                    return
 
     @contextmanager
     def _box(
@@ -303,19 +302,23 @@ class Judge:
                         self._kept[program.language] = box
                         stack.pop_all()
 
-    def _memory_events(self, kind: str) -> tuple[int, int]:
-        """How many processes the kernel has killed for memory in the slot's group, and a mark of this moment."""
-        group = self.slot.groups.get(kind)
-        return (group.oom_kills(), group.mark()) if group else (0, 0)
+    def _mark(self, kind: str) -> None:
+        """Begin to look for kills for memory in the slot's group."""
+        if group := self.slot.groups.get(kind):
+            self._marks[kind] = group.oom_kills(), group.mark()
 
-    def _killed_since(self, kind: str, before: tuple[int, int]) -> bool:
-        """Whether the kernel has killed for memory since. Raises SandboxError when the program was within
-        its own limit."""
+    def _killed_for_memory(self, kind: str) -> bool:
+        """Whether the kernel has killed for memory since the mark, which is made anew then. Raises SandboxError when
+        the program was within its own limit."""
         group = self.slot.groups.get(kind)
-        if group is None or group.oom_kills() == before[0]:
+        if group is None:
             return False
-        if not group.hit_limit_since(before[1]):
+        kills, mark = self._marks[kind]
+        if group.oom_kills() == kills:
+            return False
+        if not group.hit_limit_since(mark):
             raise SandboxError("the machine ran out of memory and the kernel killed the program")
+        self._mark(kind)
         return True
 
     def _judge(self, job: RunJob, toolchain: Toolchain, test: TestCase, outcome: RunOutcome) -> TestResult:
@@ -344,13 +347,13 @@ class Judge:
 
     # ---- whose fault
 
-    def _check_ours(self, kind: str, before: tuple[int, int], outcome: RunOutcome) -> None:
+    def _check_ours(self, kind: str, outcome: RunOutcome) -> None:
         """Raises BoxLostError when a run could not be started, SandboxError when the machine had no memory or no core
-        for it. ``before``: the memory events before its sandbox."""
+        for it."""
         if outcome.failed:
             raise BoxLostError("the runner could not start the program")
         if outcome.over_memory:
-            self._killed_since(kind, before)
+            self._killed_for_memory(kind)
         if kind in self.slot.groups or kind in (COMPILER, CHECKER):
             # Without a group the CPU time of children that the kernel reaps by itself is not counted, so that a
             # program could make it look as if it had waited. No compiler or checker is out for that.

@@ -173,15 +173,15 @@ class Service:
         except httpx.TransportError:
             return False
 
-    def stop(self) -> int:
-        """Send SIGTERM, and return the exit status."""
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send SIGTERM or another signal, and return the exit status."""
         assert self.process is not None
-        self.process.send_signal(signal.SIGTERM)
+        self.process.send_signal(number)
         try:
             return self.process.wait(STOP_S)
         except subprocess.TimeoutExpired:
             self.kill()
-            pytest.fail(f"the service did not stop in {STOP_S} s after SIGTERM:\n{self.tail()}")
+            pytest.fail(f"the service did not stop in {STOP_S} s after signal {number}:\n{self.tail()}")
 
     def kill(self) -> None:
         """Send SIGKILL to the service alone."""
@@ -248,8 +248,8 @@ class Service:
             while not over.wait(0.05):
                 begun = begun or once()
                 with contextlib.suppress(OSError):  # the folder goes with the service
-                    for main in self.run_folder.glob("slot-*/python/main.py") if begun else ():
-                        if main.read_bytes().startswith(HELD.encode()):
+                    for main in self.run_folder.glob("slot-*/*/main.py") if begun else ():
+                        if b"/box/go" in main.read_bytes():
                             (main.parent / "go").touch()
 
         thread = threading.Thread(target=work)

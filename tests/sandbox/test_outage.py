@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sandbox_service import HELD
 
 pytestmark = pytest.mark.sandbox
 
@@ -26,12 +27,16 @@ def short_of_memory(own_service: Callable[..., Any]) -> Any:
     return service
 
 
-def judged(service: Any, code: str, checker: str | None = None, count: int = 1, **fields: Any) -> dict[str, Any]:
+def judged(
+    service: Any, code: str, checker: str | None = None, count: int = 1, memory_mb: int = 1024, **fields: Any
+) -> dict[str, Any]:
     """The answer on a Python program with ``count`` tests, of which each expects the words "1 2"."""
     if checker is not None:
         fields["checker"] = {"mode": "program", "language": "python", "code": checker}
     tests = [{"input": str(n), "output": "1 2"} for n in range(count)]
-    answer: dict[str, Any] = service.judge(language="python", code=code, tests=tests, memory_limit_mb=1024, **fields)
+    answer: dict[str, Any] = service.judge(
+        language="python", code=code, tests=tests, memory_limit_mb=memory_mb, **fields
+    )
     return answer
 
 
@@ -53,4 +58,32 @@ def test_what_an_outage_keeps_from_being_run_is_not_left_out_of_the_results(
 ) -> None:
     code = f"n = int(input())\nif n == 0: raise SystemExit(1)\nif n == 1: {HOARDS}\nprint('1 2')"
     answer = judged(short_of_memory, code, checker, count=20, stop_on_first_failure=False)
+    assert (answer["verdict"], answer["tests"], OURS in answer["message"]) == ("IE", [], True), answer
+
+
+GROWS = f"""if n == 0: x = b'a' * (2000 << 20)
+{HELD}x = b'a' * (200 << 20)
+"""
+"""Meets its own limit at the first test, and needs more than the machine has by then at the second."""
+
+
+@pytest.mark.parametrize("who", ["program", "checker"])
+def test_an_outage_behind_a_test_that_met_its_own_limit_is_an_outage(own_service: Callable[..., Any], who: str) -> None:
+    service = own_service()
+
+    def runs_out() -> bool:
+        """Leave the machine no memory once the second test runs, and say so."""
+        begun: bool = service.holds() > 0
+        if begun:
+            service.leave_memory(150)
+        return begun
+
+    if who == "program":
+        code, checker = f"n = int(input())\n{GROWS}print('1 2')", None
+    else:
+        code = "print('2 1')"
+        grows = "".join(f"    {line}\n" for line in f"n = int(open(sys.argv[1]).read())\n{GROWS}".splitlines())
+        checker = COMPARES.format(otherwise=f"\n{grows}")
+    with service.letting_go(once=runs_out):
+        answer = judged(service, code, checker, count=2, stop_on_first_failure=False, memory_mb=256)
     assert (answer["verdict"], answer["tests"], OURS in answer["message"]) == ("IE", [], True), answer
