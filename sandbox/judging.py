@@ -14,10 +14,11 @@ import os
 import shutil
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from sandbox.box import Box, Limits, RunOutcome, Slot
@@ -150,42 +151,42 @@ class Judge:
     def _checked(self, job: RunJob, checker: Program) -> Iterator[TestResult]:
         """The results of a job whose outputs a checker program judges. Raises SandboxError, CheckerError.
 
-        A slot holds one sandbox at a time, so the program's and the checker's take turns."""
-        for first in range(0, len(job.tests), CHECKED_TOGETHER):
-            tests = job.tests[first : first + CHECKED_TOGETHER]
+        A slot holds one sandbox at a time, so the program's and the checker's take turns. The first test is done alone,
+        as most wrong programs fail it."""
+        for first, end in pairwise([0, *range(1, len(job.tests), CHECKED_TOGETHER), len(job.tests)]):
+            tests = job.tests[first:end]
             ran = self.run(replace(job, tests=tests, checker=None, keep_output=True)).tests
             ended_well = [(test, one.stdout) for test, one in zip(tests, ran, strict=False) if one.verdict == "AC"]
-            found = iter(self._asked(checker, ended_well))
-            for one in ran:
-                judged = replace(one, points=0.0, stdout=b"", stderr=b"")
-                if one.verdict == "AC":
-                    said = next(found)
-                    judged = replace(judged, verdict=said.verdict, points=said.points, message=said.message)
-                yield judged
-                if job.ends_with(judged.verdict):
-                    return
+            with closing(self._asked(checker, ended_well)) as found:
+                for one in ran:
+                    judged = replace(one, points=0.0, stdout=b"", stderr=b"")
+                    if one.verdict == "AC":
+                        said = next(found)
+                        judged = replace(judged, verdict=said.verdict, points=said.points, message=said.message)
+                    yield judged
+                    if job.ends_with(judged.verdict):
+                        return
 
-    def _asked(self, checker: Program, cases: Sequence[tuple[TestCase, bytes]]) -> list[Checked]:
-        """The checker's word on each output. One at which its sandbox is lost twice is wrong, unless that happens at
-        the expected output too: CheckerError. Raises SandboxError for what is our fault."""
+    def _asked(self, checker: Program, cases: Sequence[tuple[TestCase, bytes]]) -> Generator[Checked, None, None]:
+        """The checker's word on each output, asked for when it is wanted. One at which its sandbox is lost twice is
+        wrong, unless that happens at the expected output too: CheckerError. Raises SandboxError for what is our
+        fault."""
         toolchain = self.toolchains[checker.language]
         start = filled_in(toolchain.run_command, checker.entry, CHECKER_LIMITS.memory_mb)
         command = [*(start or ("/usr/bin/python3", "/box/main.py")), *PATHS]
-        found: list[Checked] = []
-        lost_before = False
-        while len(found) < len(cases):
+        asked, lost_before = 0, False
+        while asked < len(cases):
             try:
-                for said in self._words(checker, command, cases[len(found) :]):
-                    found.append(said)
-                    lost_before = False
+                for said in self._words(checker, command, cases[asked:]):
+                    asked, lost_before = asked + 1, False
+                    yield said
             except BoxLostError as error:
                 if not lost_before:
                     lost_before = True
                     continue
-                self._check_itself(checker, command, cases[len(found)][0])
-                found.append(Checked(JudgeVerdict.WA, 0.0, f"the checker took its sandbox down with it: {error}"))
-                lost_before = False
-        return found
+                self._check_itself(checker, command, cases[asked][0])
+                asked, lost_before = asked + 1, False
+                yield Checked(JudgeVerdict.WA, 0.0, f"the checker took its sandbox down with it: {error}")
 
     def _words(
         self, checker: Program, command: list[str], cases: Sequence[tuple[TestCase, bytes]]

@@ -107,6 +107,19 @@ def test_the_first_failure_ends_the_run_among_many_tests_too(service: Any) -> No
     assert (answer["first_failed"], len(answer["tests"]), answer["total"], answer["points"]) == (21, 22, 40, 21 / 40)
 
 
+@pytest.mark.parametrize("wrong", [0, 1, 3])
+def test_no_row_behind_the_deciding_one_is_looked_at(service: Any, wrong: int) -> None:
+    """In the next one the checker does not accept what is expected."""
+    tests = [{"input": f"{n} {n == wrong + 1:d}\n", "output": f"{n} 0\n"} for n in range(5)]
+    code = f"n = int(input().split()[0])\nprint(n + (n >= {wrong}), 0)"
+    strict = CPP_CHECKER.replace(
+        "long long sum = inf.readLong(),", "long long sum = inf.readLong(), bad = inf.readLong(),"
+    )
+    strict = strict.replace("if (!ouf.seekEof())", "if (bad) exit(_fail);\n  if (!ouf.seekEof())")
+    answer = judged(service, code, strict, tests=tests)
+    assert (answer["verdict"], answer["first_failed"], len(answer["tests"])) == ("WA", wrong, wrong + 1), answer
+
+
 @pytest.mark.parametrize("output", ["", "x", "1e400 -", "\0" * 100, "9" * 5000 + " 1"], ids=ascii)
 def test_no_output_makes_itself_ungraded_by_crashing_the_checker(service: Any, output: str) -> None:
     answer = judged(service, f"print({output!r}, end='')", CHECKERS["python"], "python")
