@@ -12,6 +12,7 @@ import resource
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -191,9 +192,10 @@ def read_run_code(body: bytes) -> Work:
     """The work that a body of ``POST /run_code`` asks for. Raises BadRequestError, also for its files."""
     request = _valid(RunCodeRequest, _parsed(body))
     files = {_inside(path): _decoded(path, content) for path, content in request.files.items() if content is not None}
-    for path in files:
-        if any(str(folder) in files for folder in PurePosixPath(path).parents):
-            raise BadRequestError(f"file {path[:200]!a}: its folder is a file too")
+    paths = sorted(path.split("/") for path in files)
+    for folder, path in pairwise(paths):  # what is in a folder comes right behind it
+        if path[: len(folder)] == folder:
+            raise BadRequestError(f"file {'/'.join(path)[:200]!a}: its folder is a file too")
     run = RunJob(
         language=_language(request.language),
         tests=[TestCase(_bytes(request.stdin or ""), b"")],

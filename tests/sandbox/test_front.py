@@ -201,6 +201,7 @@ async def test_a_request_that_finds_no_descriptor_left_is_told_to_come_again(tmp
     [
         ({"a": "", "a/b": ""}, "its folder is a file too"),
         ({"a/b/c": "", "a": ""}, "its folder is a file too"),
+        ({"a-": "", "a": "", "a/b": ""}, "'a/b': its folder is a file too"),
         ({"n" * 256: ""}, "longer than 255 bytes"),
         ({"é" * 128: ""}, "longer than 255 bytes"),
     ],
@@ -211,10 +212,19 @@ def test_files_that_no_folder_can_hold_are_refused(files: dict[str, str], proble
 
 
 def test_files_with_long_names_and_folders_in_common_are_taken() -> None:
-    files = {"n" * 255: "", "a/b": "", "a/c": "", "ab": ""}
+    files = {"n" * 255: "", "a/b": "", "a/c": "", "ab": "", "a/b-": "", "a/bc/d": ""}
     work = read_run_code(json.dumps({"language": "python", "code": "", "files": files}).encode())
     assert isinstance(work.run, RunJob)
     assert work.run.files.keys() == files.keys()
+
+
+def test_files_in_many_folders_are_looked_at_in_little_time() -> None:
+    """As many and as deep as a request may have. They took 2 s, in which the service answered nobody."""
+    deep = {f"{n:03}{'/d' * 498}": "" for n in range(1000)}
+    body = json.dumps({"language": "python", "code": "", "files": deep}).encode()
+    begun = time.process_time()
+    read_run_code(body)
+    assert time.process_time() - begun < 1
 
 
 def test_a_file_that_is_asked_for_twice_is_fetched_once() -> None:
