@@ -145,13 +145,15 @@ async def _keep_proving(shared: ServiceState) -> None:
     success."""
     while True:
         await asyncio.sleep(PROVE_S)
-        before = shared.trouble
+        before, missing = shared.trouble, set(shared.service.missing)
         try:
             shared.trouble = await shared.service.prove(PROVE_S)
         except Exception as error:  # whatever it is: this is what /health is asked for
             shared.trouble = f"cannot prove anything: {type(error).__name__} {error}"
         if shared.trouble != before:
             print(f"sandbox: {shared.trouble or 'all languages work again'}", file=sys.stderr)
+        for language in sorted(missing - shared.service.missing.keys()):
+            print(f"sandbox: {language}: served again", file=sys.stderr)
 
 
 def read_token(file: Path) -> str:
@@ -209,9 +211,8 @@ def find_toolchains(folder: Path, java_loop: bool) -> tuple[dict[str, Toolchain]
     found, missing = {}, {}
     for name, row in LANGUAGES.items():
         try:
-            found[name] = row.toolchain(folder)
-            if row.loop and java_loop:
-                found[name] = row.loop(folder, found[name])
+            toolchain = row.toolchain(folder)
+            found[name] = row.loop(folder, toolchain) if row.loop and java_loop else toolchain
         except ToolchainMissingError as error:
             missing[name] = str(error)
     return found, missing

@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,15 +20,15 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from sandbox import connection, jobs
-from sandbox.__main__ import bind, canaries, read_token
+from sandbox.__main__ import _keep_proving, bind, canaries, find_toolchains, read_token
 from sandbox.api import MAX_TESTS_CPU_S
 from sandbox.bodies import Bodies, TooLargeError
 from sandbox.box import Slot
 from sandbox.cache import ArtifactCache
-from sandbox.errors import BadRequestError, SandboxError
+from sandbox.errors import BadRequestError, SandboxError, ToolchainMissingError
 from sandbox.jobs import Answer, Canary, Compiled, CompileJob, Failed, Job, JudgeVerdict, Ran, RunJob, StoredRun
 from sandbox.judge_service import JudgeService
-from sandbox.languages import Toolchain
+from sandbox.languages import LANGUAGES, Toolchain
 from sandbox.metrics import Metrics
 from sandbox.pool import OverloadedError, Pool, Worker
 from sandbox.service import ServiceState, build_app
@@ -435,7 +436,9 @@ async def test_one_lost_sandbox_at_start_costs_no_language() -> None:
     assert missing == dict.fromkeys(worker.toolchains, "its canary program failed: its sandbox was lost")
 
 
-async def test_a_language_whose_canary_failed_at_start_is_served_once_it_works(tmp_path: Path) -> None:
+async def test_a_language_whose_canary_failed_at_start_is_served_once_it_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     worker, state, app = scripted(tmp_path)
     state.service.missing |= {"python": "its canary program failed: no memory", "java": "javac is not installed"}
     assert (await ask(app, "POST", "/judge", json=REQUEST)).status_code == 501
@@ -444,9 +447,33 @@ async def test_a_language_whose_canary_failed_at_start_is_served_once_it_works(t
     assert await state.service.prove(1000) == ""
     assert state.service.missing.keys() == {"python", "java"}
     worker.problem = ""
-    assert await state.service.prove(1000) == ""
+    monkeypatch.setattr("sandbox.__main__.PROVE_S", 0)
+    proving = asyncio.create_task(_keep_proving(state))
+    told = ""
+    async with asyncio.timeout(60):
+        while "sandbox: python: served again" not in told:
+            await asyncio.sleep(0)
+            told += capsys.readouterr().err
+    proving.cancel()
     assert state.service.missing == {"java": "javac is not installed"}
     assert (await ask(app, "POST", "/judge", json=REQUEST)).json()["verdict"] == "AC"
+
+
+def test_java_is_not_served_without_its_loop_where_it_should_have_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Health would say that it has."""
+
+    def prepared(folder: Path, *_: Any) -> Toolchain:
+        return Toolchain("java", "java 1", ("javac",), ("java",))
+
+    def unprepared(*_: Any) -> Any:
+        raise ToolchainMissingError("the loop does not compile")
+
+    java = replace(LANGUAGES["java"], toolchain=prepared, loop=unprepared)
+    monkeypatch.setattr("sandbox.__main__.LANGUAGES", {"java": java})
+    assert find_toolchains(tmp_path, True) == ({}, {"java": "the loop does not compile"})
+    assert find_toolchains(tmp_path, False) == ({"java": prepared(tmp_path)}, {})
 
 
 async def test_a_language_that_is_installed_on_request_only_is_missed_by_nobody_but_who_asks_for_it(
