@@ -125,7 +125,7 @@ class BatchLine(BaseModel):
     """The program's own, if it has one."""
     status: int
     """The HTTP status that ``/judge`` would answer with: 200, or 422 (the program's fields are at fault), 501 (its
-    language is not served here), 503 (the service is in trouble). A full queue is waited for."""
+    language is not served here), 500 or 503 (the service is in trouble). A full queue is waited for."""
     result: JudgeResponse | None = None
     """With status 200."""
     detail: str | None = None

@@ -5,8 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from contextlib import AsyncExitStack, ExitStack
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from fastapi import Request, Response
 from starlette.requests import ClientDisconnect
@@ -72,13 +71,13 @@ async def _send(send: Send, part: bytes) -> None:
         raise ClientDisconnect from None
 
 
-def result_line(item: Item, result: bytes | Path, files: ExitStack) -> Iterable[bytes]:
+def result_line(item: Item, result: bytes | BinaryIO) -> Iterable[bytes]:
     """The line of an item that is judged, in parts. ``result`` is the answer of ``/judge``, or a file that holds it."""
     yield f'{{"index":{item.index},"id":{json.dumps(item.id)},"status":200,"result":'.encode()
     if isinstance(result, bytes):
         yield result
     else:
-        yield from iter(partial(files.enter_context(result.open("rb")).read, CHUNK_BYTES), b"")
+        yield from iter(partial(result.read, CHUNK_BYTES), b"")
     yield b"}\n"
 
 

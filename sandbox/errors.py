@@ -10,7 +10,11 @@ class ToolchainMissingError(SandboxError):
 
 
 class LanguageNotServedError(SandboxError):
-    """A request names a language that works on other machines, and not on this one; repeating it changes nothing."""
+    """A request names a language that works on other machines, and not on this one, or not yet."""
+
+
+class TranslatorLostError(SandboxError):
+    """The process that translates what is large was lost twice over one request. It may be the request that ends it."""
 
 
 class CheckerError(SandboxError):

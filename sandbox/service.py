@@ -26,7 +26,7 @@ from starlette.requests import ClientDisconnect
 from sandbox.api import BatchLine, BatchRequest, JudgeRequest, JudgeResponse, RunCodeRequest, RunCodeResponse
 from sandbox.batch import Lines, refusal_line, result_line
 from sandbox.bodies import BODY_S, CHUNK_BYTES, Bodies, SlowBodyError, TooLargeError, memory_file, unless_gone
-from sandbox.errors import BadRequestError, LanguageNotServedError, SandboxError
+from sandbox.errors import BadRequestError, LanguageNotServedError, SandboxError, TranslatorLostError
 from sandbox.jobs import Work
 from sandbox.judge_service import JudgeService
 from sandbox.languages import LANGUAGES
@@ -53,6 +53,9 @@ Message = MutableMapping[str, Any]
 
 RETRY_LATER = {"Retry-After": "30"}
 """The header of a 503."""
+WORTH_REPEATING = (429, 500, 503)
+"""What /run_code answers with 504 in place of: SandboxFusion's clients repeat a request after that and nothing else."""
+OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 
 
 class JsonLines(logging.Formatter):
@@ -96,6 +99,8 @@ class Edge:
             nonlocal begun
             begun = True
             if message["type"] == "http.response.start":
+                if scope["path"] == "/run_code" and message["status"] in WORTH_REPEATING:
+                    message["status"] = 504
                 message["headers"] = [*message.get("headers", []), (b"x-request-id", request_id.encode("latin-1"))]
             await send(message)
 
@@ -150,15 +155,12 @@ def build_app(state: ServiceState) -> FastAPI:
 
     @app.exception_handler(OverloadedError)
     async def overloaded(request: Request, error: OverloadedError) -> JSONResponse:
-        route = request.url.path
-        metrics.rejected.labels(route).inc()
-        # SandboxFusion's clients retry on 504 and on nothing else.
-        status = 504 if route == "/run_code" else 429
-        return JSONResponse({"detail": str(error)}, status, {"Retry-After": str(error.retry_after_s)})
+        metrics.rejected.labels(request.url.path).inc()
+        return JSONResponse({"detail": str(error)}, 429, {"Retry-After": str(error.retry_after_s)})
 
     @app.exception_handler(OSError)
     async def out_of_descriptors(request: Request, error: OSError) -> JSONResponse:
-        if error.errno not in (errno.EMFILE, errno.ENFILE):
+        if error.errno not in OUT_OF_DESCRIPTORS:
             raise error
         return await overloaded(request, service.pool.overloaded())
 
@@ -218,10 +220,15 @@ def build_app(state: ServiceState) -> FastAPI:
             if item.work is None:
                 raise BadRequestError(item.problem)
             answer, asked = await _judged(service, item.work.loaded(), files, judge_report, waits=True)
+            result = answer.body if isinstance(answer.body, bytes) else files.enter_context(answer.body.open("rb"))
         except (BadRequestError, SandboxError) as error:
             return [refusal_line(item, _status(error), str(error))]
+        except OSError as error:
+            if error.errno not in OUT_OF_DESCRIPTORS:
+                raise
+            return [refusal_line(item, 503, str(service.pool.overloaded()))]
         note(request, asked, answer, time.monotonic() - started, index=item.index)
-        return result_line(item, answer.body, files)
+        return result_line(item, result)
 
     def count_abandoned(request: Request) -> None:
         metrics.abandoned.labels(request.url.path).inc()
@@ -274,9 +281,8 @@ def build_app(state: ServiceState) -> FastAPI:
 
     @app.get("/health")
     async def health(request: Request) -> JSONResponse:
-        """Answer 200 while programs are taken; 503 with the reason when the last proof failed, and while draining."""
-        status = "draining" if state.draining else "broken" if state.trouble else "ok"
-        code = 200 if status == "ok" else 503
+        """Answer 200 while the service can judge; 503 with the reason when the last proof failed."""
+        status, code = ("broken", 503) if state.trouble else ("ok", 200)
         if not request.state.trusted:
             return JSONResponse({"status": status}, code)
         missing = {name: why for name, why in service.missing.items() if not LANGUAGES[name].on_request}
@@ -382,5 +388,7 @@ def _status(error: Exception) -> int:
     """The HTTP status for a request that is refused with a BadRequestError or a SandboxError."""
     if isinstance(error, BadRequestError):
         return 422
-    # After a 503 a client would try again, in vain, and would take a service that works for one that is down.
-    return 501 if isinstance(error, LanguageNotServedError) else 503
+    # After a 503 a client would try again at once, and would take a service that works for one that is down.
+    if isinstance(error, LanguageNotServedError):
+        return 501
+    return 500 if isinstance(error, TranslatorLostError) else 503

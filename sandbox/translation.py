@@ -31,7 +31,7 @@ from sandbox.api import (
     RunCodeResponse,
 )
 from sandbox.box import Limits
-from sandbox.errors import BadRequestError, SandboxError
+from sandbox.errors import BadRequestError, TranslatorLostError
 from sandbox.jobs import (
     COMPILE_LIMITS,
     MAX_CODE_BYTES,
@@ -99,8 +99,8 @@ class Report(NamedTuple):
 
 async def aside(size_bytes: int, function: Callable[..., Result], *arguments: object) -> Result:
     """What ``function`` returns for the arguments, which are about ``size_bytes`` large, called in another process.
-    Raises what the function raises, BadRequestError where its bounded memory is not enough, and SandboxError where the
-    process is lost, and the next one too."""
+    Raises what the function raises, BadRequestError where its bounded memory is not enough, and TranslatorLostError
+    where the process is lost, and the next one too."""
     for attempt in (1, 2):
         try:
             return await to_process.run_sync(_bounded, size_bytes, function, arguments, cancellable=True)
@@ -108,7 +108,7 @@ async def aside(size_bytes: int, function: Callable[..., Result], *arguments: ob
             raise BadRequestError("the request takes too much memory to read") from error
         except BrokenWorkerProcess as error:
             if attempt == 2:
-                raise SandboxError("the process that translates what is large was lost twice") from error
+                raise TranslatorLostError("the process that translates what is large was lost twice") from error
     raise AssertionError("unreachable")
 
 

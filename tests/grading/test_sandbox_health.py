@@ -137,13 +137,13 @@ async def test_a_language_that_no_replica_has_is_named_with_what_to_install(
 @pytest.mark.parametrize(
     ("health", "trouble"),
     [
-        (Reply(503, b'{"status": "draining"}'), "HTTP 503"),
+        (Reply(503, b'{"status": "broken"}'), "HTTP 503"),
         (Reply(404), "HTTP 404"),
         (Reply(body=b"<html>"), "no sandbox's answer"),
         (Reply(body=b"[]"), "no sandbox's answer"),
         (Reply(body=b"{}"), "no sandbox's answer"),
     ],
-    ids=["draining", "another service", "a page", "a list", "an empty object"],
+    ids=["broken", "another service", "a page", "a list", "an empty object"],
 )
 async def test_what_takes_no_programs_is_no_sandbox(
     services: tuple[ScriptedService, ScriptedService],

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import resource
 from collections.abc import Callable
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
@@ -16,7 +18,7 @@ from test_service_death import until
 
 from sandbox.batch import Lines
 from sandbox.cache import ArtifactCache
-from sandbox.jobs import Answer, CompileJob, Job
+from sandbox.jobs import Answer, CompileJob, Job, StoredRun
 from sandbox.judge_service import JudgeService
 from sandbox.metrics import Metrics
 from sandbox.pool import Pool, Worker
@@ -101,6 +103,30 @@ async def test_a_batch_has_a_thousand_programs_at_most(tmp_path: Path) -> None:
     assert sorted(lines) == list(range(1000))
 
 
+class DescriptorTaker(ScriptedWorker):
+    """Leaves the front process no descriptor once a program has run."""
+
+    async def do(self, job: Job) -> Answer:
+        answer = await super().do(job)
+        if isinstance(job, StoredRun):
+            os.close(lowest_free := os.dup(0))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        return answer
+
+
+async def test_a_program_that_finds_no_descriptor_left_has_a_line_and_the_others_have_theirs(tmp_path: Path) -> None:
+    worker = DescriptorTaker()
+    worker.prints = b"x" * 100_000
+    _, app = over(worker, tmp_path, 10)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        lines = lines_of(await batch_of(app, [{**REQUEST, "tests": []}, REQUEST, REQUEST]))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert [lines[n]["status"] for n in range(3)] == [422, 503, 503]
+    assert "try again" in lines[1]["detail"]
+
+
 async def test_a_page_in_a_browser_may_not_send_a_batch_unasked(tmp_path: Path) -> None:
     worker, _, app = scripted(tmp_path)
     content = json.dumps({"programs": [REQUEST]})
@@ -126,13 +152,18 @@ class HeldWorker(ScriptedWorker):
         return await super().do(job)
 
 
-def held(tmp_path: Path, queue_size: int) -> tuple[HeldWorker, ServiceState, Any]:
-    """A service over one held worker."""
-    worker = HeldWorker()
+def over(worker: ScriptedWorker, tmp_path: Path, queue_size: int) -> tuple[ServiceState, FastAPI]:
+    """A service over one worker."""
     pool = Pool([cast(Worker, worker)], queue_size)
     service = JudgeService(pool, ArtifactCache(tmp_path, 1 << 20), {}, Metrics())
     state = ServiceState(service, ServiceSettings(), Protection.FULL, "")
-    return worker, state, build_app(state)
+    return state, build_app(state)
+
+
+def held(tmp_path: Path, queue_size: int) -> tuple[HeldWorker, ServiceState, FastAPI]:
+    """A service over one held worker."""
+    worker = HeldWorker()
+    return worker, *over(worker, tmp_path, queue_size)
 
 
 def programs(count: int) -> list[dict[str, Any]]:

@@ -169,6 +169,25 @@ async def test_a_translator_that_is_lost_is_replaced_once_and_nobody_but_us_is_t
     assert note.read_text() == "xx"
 
 
+async def test_a_request_whose_translator_is_lost_each_time_is_not_repeated_until_its_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it would be after 503."""
+    _, _, app = scripted(tmp_path)
+    note = tmp_path / "note"
+    note.write_text("")
+
+    async def lost(*_: Any) -> Any:
+        return await aside(1, ends_its_process, 9, note)
+
+    monkeypatch.setattr("sandbox.service.aside", lost)
+    large = {**REQUEST, "tests": [{"input": "x" * 100_000}]}
+    ran = {"language": "python", "code": "", "stdin": "x" * 100_000}
+    answers = [await ask(app, "POST", "/judge", json=large), await ask(app, "POST", "/run_code", json=ran)]
+    assert [answer.status_code for answer in answers] == [500, 504], answers
+    assert "lost twice" in answers[0].text
+
+
 async def test_an_answer_that_takes_too_much_memory_to_write_is_not_the_requests_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,7 +198,7 @@ async def test_an_answer_that_takes_too_much_memory_to_write_is_not_the_requests
         return await aside(1, bytearray, 8 << 30)
 
     monkeypatch.setattr("sandbox.service.aside", short_of_memory)
-    answer = await ask(app, "POST", "/run_code", json={"language": "python", "code": ""})
+    answer = await ask(app, "POST", "/judge", json=REQUEST)
     assert answer.status_code == 503, answer.text
 
 
