@@ -51,6 +51,8 @@ RANGES = {
 BACKLOG = 4096
 PROVE_S = 60.0
 """Time between two proofs of what nobody has used in the meantime."""
+CUT_OFF_S = 15.0
+"""Time for requests that are cut off to tell their clients."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -225,13 +227,17 @@ async def canaries(pool: Pool, toolchains: dict[str, Toolchain]) -> dict[str, st
 
 
 class _Server(uvicorn.Server):
-    """A server that tells /health when it drains."""
+    """A server whose requests learn that it drains, and that cuts them off at a second Ctrl-C."""
 
     shared: ServiceState
 
     def handle_exit(self, sig: int, frame: object) -> None:
         self.shared.draining = True
         super().handle_exit(sig, frame)  # type: ignore[arg-type]
+        if self.force_exit:
+            for task in self.server_state.tasks:
+                if not task.cancelling():
+                    task.cancel()
 
 
 async def _run_server(shared: ServiceState, settings: ServiceSettings, listener: socket.socket) -> None:
@@ -239,6 +245,7 @@ async def _run_server(shared: ServiceState, settings: ServiceSettings, listener:
         build_app(shared),
         http=HeadInTime,
         ws="none",
+        lifespan="off",
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=round(settings.drain_s),
@@ -266,7 +273,7 @@ async def _run_server(shared: ServiceState, settings: ServiceSettings, listener:
     )
     await server.serve(sockets=[listener])
     if cut_off := server.server_state.tasks:
-        await asyncio.wait(cut_off)  # until they have told their clients
+        await asyncio.wait(cut_off, timeout=CUT_OFF_S)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -151,22 +151,34 @@ def test_a_missing_toolchain_is_named_and_the_others_are_served(own_service: Any
     assert "sandbox: java: not served: javac is not installed" in (tmp_path / "log").read_text()
 
 
-def test_what_a_drain_has_no_time_for_is_answered_with_503(own_service: Any) -> None:
-    service = own_service("--slots", "1", "--drain-s", "0")
-    with ThreadPoolExecutor(2) as pool:
-        asked = [
-            pool.submit(
-                httpx.post,
-                f"{service.url}/judge",
-                json={"language": "python", "code": service.held(), "tests": [{}], "time_limit_s": 60},
-                timeout=300,
-            )
-            for _ in range(2)
-        ]
-        assert until(lambda: service.holds() == 1 and service.get("/health").json()["waiting"] == 1)
-        assert service.stop() == 0
+@pytest.mark.parametrize(
+    ("drain_s", "signals"),
+    [("0", [signal.SIGTERM]), ("3600", [signal.SIGINT, signal.SIGINT])],
+    ids=["out of time", "a second Ctrl-C"],
+)
+def test_what_a_drain_has_no_time_for_is_told_to_come_again(own_service: Any, drain_s: str, signals: list[Any]) -> None:
+    service = own_service("--slots", "2", "--drain-s", drain_s)
+    routes: dict[str, dict[str, Any]] = {
+        "/judge": {"tests": [{}], "time_limit_s": 60},
+        "/run_code": {"run_timeout": 300},
+    }
+    with ThreadPoolExecutor(3) as pool:
+
+        def ask(route: str) -> Future[httpx.Response]:
+            body = {"language": "python", "code": service.held(), **routes[route]}
+            return pool.submit(httpx.post, service.url + route, json=body, timeout=300)
+
+        asked = [ask("/judge"), ask("/run_code")]
+        assert until(lambda: service.holds() == 2)
+        asked.append(ask("/judge"))
+        assert until(lambda: service.get("/health").json()["waiting"] == 1)
+        for number in signals[:-1]:
+            service.process.send_signal(number)
+            assert until(lambda: not service.healthy())
+        assert service.stop(signals[-1]) == 0
         answers = [one.result() for one in asked]
-    assert [(answer.status_code, "the service stops" in answer.text) for answer in answers] == [(503, True)] * 2
+    found = [(answer.status_code, "the service stops" in answer.text) for answer in answers]
+    assert found == [(503, True), (504, True), (503, True)]
     assert all(int(answer.headers["retry-after"]) > 0 for answer in answers)
     assert "Traceback" not in service.log.read_text(), service.tail()
 
