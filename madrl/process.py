@@ -49,6 +49,9 @@ WORKER_ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
     # transfer_queue asks for 8 and, where there are fewer, says at every request that it takes what there is.
     "TQ_NUM_THREADS": str(min(8, psutil.cpu_count(logical=False) or 1)),
+    # Its own 3 s are too little where the processes of a start wait for a core or a file system.
+    "TQ_STORAGE_HANDSHAKE_TIMEOUT": "300",
+    "TQ_STORAGE_HANDSHAKE_MAX_RETRIES": "300",
 }
 """The variables of every process that loads vLLM or transfer_queue, on every node of a cluster."""
 
@@ -57,11 +60,9 @@ COMMON_ENVIRONMENT = {
     "HYDRA_FULL_ERROR": "1",
     "RAY_DEDUP_LOGS": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
-    # Their own 30 s and 3 s are too little where the processes of a start wait for a core.
+    # Their own 30 s are as little; slurm.sbatch has the same for the cluster that it starts.
     "RAY_agent_register_timeout_ms": "300000",
     "RAY_worker_register_timeout_seconds": "300",
-    "TQ_STORAGE_HANDSHAKE_TIMEOUT": "300",
-    "TQ_STORAGE_HANDSHAKE_MAX_RETRIES": "300",
     "PYTHONUNBUFFERED": "1",
 }
 

@@ -82,10 +82,9 @@ def compose(overrides: Sequence[str]) -> DictConfig:
         OmegaConf.resolve(config)
     except (HydraException, OmegaConfBaseException) as error:
         raise MadrlError(told(error, _known_keys)) from error
-    if config.trainer.device == "cpu":
-        if config.model_engine != "dp":
-            raise MadrlError(f"model_engine={config.model_engine!r} on a CPU: only dp, which is FSDP2, trains there")
-        find_vllm_under_its_cpu_name()  # veRL's check of a LoRA run asks for its version
+    if config.trainer.device == "cpu" and config.model_engine != "dp":
+        raise MadrlError(f"model_engine={config.model_engine!r} on a CPU: only dp, which is FSDP2, trains there")
+    find_vllm_under_its_cpu_name()  # veRL's check of a LoRA run asks for its version
     check_keys(config, verl_config("ppo_trainer", f"model_engine={config.model_engine}"))
     check_values(config)
     return config

@@ -100,6 +100,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
             print(f"{run.root}: already trained to step {total}{lost}")
         elif run.checkpoint_step() < total:
             with _attempt(run, facts, overrides) as number:
+                _remove_old_checkpoints(run, config.trainer.max_actor_ckpt_to_keep)
                 metrics = run.attempt_metrics(number)
                 began = run.checkpoint_step()
                 with progress_of(metrics, total, began, _notices(run, began)) as show:
@@ -157,6 +158,17 @@ def _claim(run: RunFolder, config: DictConfig) -> None:
         remedy = "give this one another name (NAME=, or trainer.experiment_name), or remove the folder"
         check_same(old, new, f"{run.root} holds a run with", remedy, RESUMABLE)  # type: ignore[arg-type]
     write_text(run.config, OmegaConf.to_yaml(config))
+
+
+def _remove_old_checkpoints(run: RunFolder, keep: int | None) -> None:
+    """Leave the newest ``keep`` - 1 checkpoints and one at least, or all where it is None: veRL removes only what the
+    same attempt has saved, so that each resume would leave two behind."""
+    if keep:
+        newest = run.checkpoint_step()
+        steps = (int(path.parent.name.rpartition("_")[2]) for path in run.checkpoints.glob("global_step_*/actor"))
+        complete = sorted(step for step in steps if step <= newest)
+        for step in complete[: -max(1, keep - 1)]:
+            shutil.rmtree(run.model(step).parent)
 
 
 def _is_finished(run: RunFolder, total: int) -> bool:

@@ -62,7 +62,6 @@ class Job:
     def run(self, **variables: str) -> "subprocess.CompletedProcess[str]":
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        variables |= {name: value for name, value in COMMON_ENVIRONMENT.items() if name.startswith("RAY_")}
         variables |= {"VENV": str(self.bin.parent), "HOME": str(self.folder / "home"), "RAY_PORT": str(port)}
         variables |= {"SLURM_JOB_NODELIST": "n[1-2]", "SLURM_NNODES": "2", "PYTHONPATH": str(ROOT)}
         # Ray's sockets have short names only.
@@ -132,6 +131,19 @@ def test_a_job_has_a_token_of_its_own_which_every_step_gets(tmp_path: Path) -> N
         (tmp_path / "tokens").unlink()
     assert len(set(found)) == 2, "one for each job"
     assert [len(line.removeprefix("token ")) for line in found] == [64, 64]
+
+
+def test_ray_gets_the_time_to_start_that_a_run_s_own_ray_has(tmp_path: Path) -> None:
+    job = Job(tmp_path)
+    job.script("ray", f"env | grep ^RAY_ >>{tmp_path}/seen; echo one >>{tmp_path}/nodes; exec sleep 1000")
+    job.script("python", f'case $2 in *secrets*) exec {sys.executable} "$@" ;; esac; wc -l <{tmp_path}/nodes')
+    job.script("recipe", "true")
+    done = job.run()
+    assert done.returncode == 0, done.stderr
+    seen = dict(line.split("=", 1) for line in (tmp_path / "seen").read_text().splitlines())
+    patience = {name: value for name, value in COMMON_ENVIRONMENT.items() if "register_timeout" in name}
+    assert len(patience) == 2
+    assert seen.items() >= patience.items()
 
 
 def test_a_job_has_its_nodes_to_itself_and_its_tasks_have_all_of_them(tmp_path: Path) -> None:

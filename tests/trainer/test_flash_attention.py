@@ -40,6 +40,7 @@ def test_a_run_on_gpus_does_without_flash_attn_where_it_is_not_installed(tmp_pat
     config = compose(GPU)
     assert trouble() == "No module named 'flash_attn'"
     assert chosen(config.actor_rollout_ref.model) == chosen(finetuning(tmp_path)) == (False, "sdpa")
+    assert config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu == 8192, "padding makes it three times as many"
     check_attention(config)
     with pytest.raises(MadrlError, match=r"attn_implementation=flash_attention_2 needs flash-attn \(No module named"):
         check_attention(compose([*GPU, WANTED]))
@@ -49,6 +50,7 @@ def test_a_run_on_gpus_takes_flash_attn_where_it_is(tmp_path: Path, monkeypatch:
     flash_attn(tmp_path, monkeypatch)
     config = compose(GPU)
     assert chosen(config.actor_rollout_ref.model) == chosen(finetuning(tmp_path)) == (True, "flash_attention_2")
+    assert config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu == 16384
     check_attention(config)
     tiny = compose(["task=synthetic_closed", "profile=tiny", "trainer.experiment_name=x", "paths.model=x"])
     assert chosen(tiny.actor_rollout_ref.model) == (False, "sdpa")

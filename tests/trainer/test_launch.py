@@ -22,8 +22,9 @@ from madrl.process import CPU_ENVIRONMENT, run_logged
 from madrl.run_folder import RunFolder
 from madrl.schema import make_row, write_parquet
 from madrl.trainer import launch
+from madrl.trainer.cluster import forwarded
 from madrl.trainer.compose import compose
-from madrl.trainer.launch import _claim, _is_finished, _one_of_its_own, train
+from madrl.trainer.launch import _claim, _is_finished, _one_of_its_own, _remove_old_checkpoints, train
 from madrl.trainer.rehearsal import rehearse
 
 DEADLINE_S = 300.0
@@ -98,6 +99,25 @@ def test_a_run_may_be_trained_further(tmp_path: Path) -> None:
     _claim(run, compose(overrides(tmp_path)))
     _claim(run, compose(overrides(tmp_path, "trainer.total_training_steps=7000")))
     assert "total_training_steps: 7000" in run.config.read_text()
+
+
+@pytest.mark.parametrize(
+    ("keep", "left"), [(2, [400, 500]), (3, [300, 400, 500]), (1, [400, 500]), (None, [100, 200, 300, 400, 500])]
+)
+def test_a_resume_leaves_no_checkpoints_behind_that_no_attempt_would_remove(
+    keep: int | None, left: list[int], tmp_path: Path
+) -> None:
+    """Of which veRL knows none in a new attempt. That of step 500 was being saved when the run was killed."""
+    run = RunFolder(tmp_path)
+    for step in (100, 200, 300, 400, 500):
+        run.model(step).mkdir(parents=True)
+    (run.checkpoints / "latest_checkpointed_iteration.txt").write_text("400")
+    _remove_old_checkpoints(run, keep)
+    assert [step for step in (100, 200, 300, 400, 500) if run.model(step).exists()] == left
+
+
+def test_the_workers_of_a_cluster_wait_as_long_for_the_queue_as_those_of_a_ray_of_a_run_s_own() -> None:
+    assert int(forwarded()["TQ_STORAGE_HANDSHAKE_TIMEOUT"]) >= 300
 
 
 def test_a_run_goes_on_in_another_ray_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
