@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from madrl.report.panels import Level, Panel, Series
+from madrl.report.panels import DASHES, Level, Panel, Series
 
 DPI = 110
 
@@ -16,6 +16,9 @@ MARKERS = {"circle": "o", "square": "s", "diamond": "D"}
 
 LEGEND_COLUMNS = 8
 """How many names stand side by side above a figure."""
+
+DASHED: dict[str, Any] = {"linewidth": 1.6, "linestyle": (0, (3, 1.5))}
+"""A level that is a line."""
 
 NOTE: dict[str, Any] = {"loc": "right", "fontsize": 8, "color": "0.35"}
 """What is missing, at the other end of a panel's title."""
@@ -63,6 +66,8 @@ def _draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], titl
             style = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 2 if columns < 3 else 1}
             axes.legend(handles.values(), handles, frameon=False, fontsize=9, **style)
         shared |= {name: handle for name, handle in handles.items() if name not in shared}
+    for axes, panel in zip(grid.flat, panels, strict=False):  # now that all are drawn that share an axis
+        _scale(axes, panel)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     else:
@@ -93,6 +98,9 @@ def _legend_handles(axes: Any, panel: Panel) -> dict[str, Any]:
         for series in panel.series
         if series.kind in ("bars", "dots")
     }
+    for name in {level.name for level in panel.levels if level.axis == "y"}:
+        if len({level.color for level in panel.levels if level.name == name}) > 1:
+            full[name] = Line2D([], [], color="0.4", **DASHED)  # of no one's colour
     return full | {name: handles[name] for name in reversed(handles) if name not in full}
 
 
@@ -113,6 +121,9 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     axes.set_ylabel(panel.y, fontsize=9)
     axes.tick_params(labelsize=8.5, labelleft=True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _scale(axes: Any, panel: Panel) -> None:
     if panel.log:
         _log_scale(axes, "y", [value for series in panel.series for value in (*series.y, *series.high)], panel.levels)
     elif panel.from_zero:
@@ -123,7 +134,11 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
 
 def _draw_line(axes: Any, series: Series, x: Sequence[float], width: float) -> None:
     y = _numbers(series.y)
-    style = {"linestyle": ":" if series.weak else "-", "marker": "o" if series.markers else "", "markersize": 3}
+    style: dict[str, Any] = {
+        "linestyle": ":" if series.weak else DASHES[series.dash],
+        "marker": "o" if series.markers else "",
+        "markersize": 3,
+    }
     axes.plot(x, y, color=series.color, linewidth=1.6, label=series.name, **style)
     if series.low:
         axes.fill_between(x, _numbers(series.low), _numbers(series.high), color=series.color, alpha=0.18, linewidth=0)
@@ -176,7 +191,7 @@ def _draw_whiskers(axes: Any, series: Series, x: Sequence[float]) -> None:
 
 def _draw_level(axes: Any, level: Level) -> None:
     ends = None if level.place is None else [level.place - 0.45, level.place + 0.45]
-    dashes = {"color": level.color, "linewidth": 1.6, "linestyle": (0, (3, 1.5)), "label": level.name}
+    dashes = {"color": level.color, "label": level.name, **DASHED}
     band = {"color": level.color, "alpha": 0.28, "linewidth": 0, "zorder": 0}
     text = {"fontsize": 7.5, "color": "0.35", "va": "bottom"}
     if level.low == level.high:

@@ -39,7 +39,7 @@ def _choice(panel: Panel) -> dict[str, Any]:
 
 def _line(series: Series) -> list[dict[str, Any]]:
     """A line with its band, one entry of the legend."""
-    dash = "dot" if series.weak else "solid"
+    dash = "dot" if series.weak else series.dash
     line = _trace(series, "scatter") | {
         "mode": "lines+markers" if series.markers else "lines",
         "line": {"color": _color(series.color), "width": 2, "dash": dash},

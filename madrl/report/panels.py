@@ -15,6 +15,19 @@ INK = COLORS[-1]
 
 GREY = "#b5b5b5"
 
+DASHES = {"solid": "-", "dash": "--", "longdash": (0, (9, 3)), "dashdot": "-."}
+"""plotly's name of a line's dashes -> matplotlib's; dots are what is weak."""
+
+
+def color_of(number: int) -> str:
+    """The colour of the category with this number, which as many others as there are DASHES may share."""
+    return COLORS[number % len(COLORS)]
+
+
+def dash_of(number: int) -> str:
+    """The dashes of its line, which tell it from the others of its colour."""
+    return list(DASHES)[number // len(COLORS) % len(DASHES)]
+
 
 Symbol = Literal["circle", "square", "diamond"]
 
@@ -40,6 +53,8 @@ class Series:
     """Runs are missing behind it: a dotted line, pale bars. Or others are better: pale dots."""
     markers: bool = False
     """A line with a dot at each value."""
+    dash: str = "solid"
+    """A line's dashes, of DASHES, where it is not weak."""
     dots: str = ""
     """What a dot on the axis in place of a bar that is None means; without it such a bar is a gap."""
     x_low: Sequence[float | None] = ()

@@ -15,7 +15,7 @@ from madrl.hints import counted_sessions
 from madrl.records import HINTED, is_ungraded
 from madrl.report.evaluation_tables import first_and_last, label, on_target, prompt_n
 from madrl.report.numbers import FloorAt
-from madrl.report.panels import COLORS, INK, Level, Panel, Plot, Series
+from madrl.report.panels import COLORS, INK, Level, Panel, Plot, Series, color_of, dash_of
 from madrl.report.rows import pooled_floor, prompt_floor
 from madrl.report.study import is_synthetic
 
@@ -55,8 +55,9 @@ History = Mapping[int, Mapping[str, float]]
 
 
 def run_plots(run: Run, history: History, evaluations: Sequence[Evaluation]) -> list[Plot]:
-    """What is logged at every step, with the evaluations of the first split as diamonds."""
-    checked = [one for one in evaluations if one["split"] == evaluations[0]["split"]]
+    """What is logged at every step, with the evaluations of the split that has most as diamonds."""
+    splits = Counter(one["split"] for one in evaluations).most_common(1)
+    checked = [one for one in evaluations if [one["split"]] == [name for name, _ in splits]]
     distances = [_pooled_jsd(run, history, checked), _prompt_jsd(run, history, checked)]
     if is_synthetic(run.key.dataset):  # the paper's distance of the task comes first
         distances.reverse()
@@ -64,8 +65,9 @@ def run_plots(run: Run, history: History, evaluations: Sequence[Evaluation]) -> 
         Plot(
             "shares",
             "Category shares",
-            "Lines: the training batch; diamonds: the evaluation; dashes: the target, or dots, where it changes or "
-            "prompts have their own: the mean of the batch's. Of on-support responses.",
+            "Lines: the training batch; diamonds: the evaluation; level dashes: the target, in the colour of the "
+            "category that alone has this share; or dots, where it changes or prompts have their own: the mean of the "
+            "batch's. Of on-support responses.",
             [_shares(run, history, checked)],
         ),
         Plot(
@@ -180,18 +182,24 @@ def _category_bars(name: str, one: Evaluation, color: str) -> Series:
 def _shares(run: Run, history: History, evaluations: Sequence[Evaluation]) -> Panel:
     series = []
     for number, name in enumerate(run.settings.categories):
-        color = COLORS[number % len(COLORS)]
-        series += _logged(history, {name: f"mad/share/{name}"}, color)
+        color = color_of(number)
+        logged = _logged(history, {name: f"mad/share/{name}"}, color)
+        series += [replace(one, dash=dash_of(number)) for one in logged]
         series += [
             replace(one, weak=True) for one in _logged(history, {f"{name}, target": f"mad/target/{name}"}, color)
         ]
         if steps := [one["step"] for one in evaluations]:
             shares = [one["by_category"][name]["share"] for one in evaluations]
             series.append(Series(name, "points", steps, shares, color, notes=["(evaluation)"] * len(steps)))
-    # Equal shares of the target would hide each other's line: one for each different share.
-    wanted = sorted(set(run.target.values())) if _has_one_target(history) else []
-    levels = [Level("target", share, share, INK) for share in wanted]
-    return Panel(["shares"], series, "share of on-support", STEP, levels, top=1.0)
+    # Equal shares of the target would hide each other's line: one for each different share, in the colour of the
+    # category that has it alone.
+    wanted: dict[float, list[str]] = defaultdict(list)
+    for number, share in enumerate(run.target.values()) if _has_one_target(history) else ():
+        wanted[share].append(color_of(number))
+    levels = [
+        Level("target", share, share, INK if len(colors) > 1 else colors[0]) for share, colors in sorted(wanted.items())
+    ]
+    return Panel(["shares"], series, "share of on-support", STEP, levels)
 
 
 def _rates(history: History) -> Panel:
@@ -242,30 +250,32 @@ def _jsd(name: str, training: list[Series], floor: FloorAt | None, evaluations: 
 def _accuracy(run: Run) -> Panel:
     """The accuracy in the scores that the run dumps at every step, without hinted responses, in BINS stretches of equal
     length."""
-    right: dict[int, Counter[str]] = {}
-    counted: dict[int, Counter[str]] = {}
+    right: dict[int, Counter[str | None]] = {}  # None: of all responses
+    counted: dict[int, Counter[str | None]] = {}
     for step, scores in run.dumps(run.folder.scores):  # of which memory holds one at a time
         right[step], counted[step] = Counter(), Counter()
         for score in scores:
             if is_ungraded(score) or score.get(HINTED):
                 continue
-            for name in filter(None, ("all", score["category"])):
+            for name in {None, score["category"]}:
                 right[step][name] += score["correct"]
                 counted[step][name] += 1
     steps = list(counted)
     length = max(1, math.ceil(len(steps) / BINS))
     stretches = [steps[i : i + length] for i in range(0, len(steps), length)]
-    values: dict[str, list[float | None]] = defaultdict(list)
-    notes: dict[str, list[str]] = defaultdict(list)
+    values: dict[str | None, list[float | None]] = defaultdict(list)
+    notes: dict[str | None, list[str]] = defaultdict(list)
     for stretch in stretches:
-        for name in ("all", *run.settings.categories):
+        for name in (None, *run.settings.categories):
             total, n = (sum(of[step][name] for step in stretch) for of in (right, counted))
             values[name].append(total / n if n >= MIN_COMPLETIONS else None)
             notes[name].append(f"steps {stretch[0]} to {stretch[-1]}: {total:g} of {n}")
     middles = [(stretch[0] + stretch[-1]) / 2 for stretch in stretches]
-    colors = {"all": INK} | {name: COLORS[i % len(COLORS)] for i, name in enumerate(run.settings.categories)}
+    lines: dict[str | None, dict[str, Any]] = {None: {"name": "all responses", "color": INK, "weak": True}}
+    for number, name in enumerate(run.settings.categories):
+        lines[name] = {"name": name, "color": color_of(number), "dash": dash_of(number)}
     series = [
-        Series(name, "line", middles, values[name], colors[name], notes=notes[name], weak=name == "all", markers=True)
+        Series(kind="line", x=middles, y=values[name], notes=notes[name], markers=True, **lines[name])
         for name in values
     ]
     return Panel(["accuracy"], series, "pass@1", STEP, top=1.0)

@@ -3,11 +3,15 @@
 import json
 from pathlib import Path
 
+import matplotlib.figure
 import pytest
+from made_runs import Made, write_jsonl, write_run
 
+from madrl.evaluation.dumps import Run
 from madrl.report.drawing import draw
 from madrl.report.interactive import plot_data
-from madrl.report.panels import Level, Panel, Plot, Series
+from madrl.report.panels import COLORS, INK, Level, Panel, Plot, Series
+from madrl.report.run_plots import run_plots
 
 CURVE = Series("rkl", "line", [0, 10, 20, 30], [0.5, float("inf"), None, 0.0], "#009E73", weak=True, markers=True)
 BARS = Series("jsd", "bars", ["en", "zh"], [0.4, None], "#E69F00", [0.3, None], [0.5, None], ["2 of 5", "1 of 3"])
@@ -47,3 +51,52 @@ def test_a_page_has_gaps_where_a_curve_is_infinite_and_a_dot_where_a_bar_is_miss
     assert curves["layout"]["shapes"][0]["label"]["text"] == "floor at n=4: mean to p95"
     assert [trace["y"] for trace in bars["data"]] == [[0.4, None], [None, 0.0]]
     assert bars["data"][1]["text"] == ["", "●"]
+
+
+def test_panels_that_share_an_axis_have_room_for_what_is_highest_in_any_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = []
+    save = matplotlib.figure.Figure.savefig
+    monkeypatch.setattr(
+        matplotlib.figure.Figure, "savefig", lambda self, *a, **of: [figures.append(self), save(self, *a, **of)]
+    )
+    low = Panel(["low"], [Series("rkl", "bars", ["en", "zh"], [0.2, 0.3], "#009E73")], "share")
+    high = Panel(["high"], [BARS], "share", levels=[Level("target", 0.9, 0.9, place=0)])
+    draw([low, high, low], 3, {"png": tmp_path / "a"})
+    (figure,) = figures
+    limits = [axes.get_ylim() for axes in figure.axes]
+    assert {bottom for bottom, _ in limits} == {0.0}
+    assert all(0.9 < top < 1.0 for _, top in limits)
+
+
+def own_categories(root: Path, names: list[str], target: str) -> None:
+    config = root / "config.yaml"
+    text = config.read_text().replace("[en, zh, es, hi, fr]", f"[{', '.join(names)}]")
+    config.write_text(text.replace("target: uniform", f"target: {target}"))
+
+
+def test_a_category_called_all_has_its_own_accuracy(tmp_path: Path) -> None:
+    root = write_run(Made(problems=2), tmp_path)
+    own_categories(root, ["all", "b"], "uniform")
+    for step in range(1, 41):  # Of each category 40 responses, "all" always right and "b" never.
+        scores = [{"group": "p", "category": name, "correct": name == "all"} for name in ("all", "b", None)]
+        write_jsonl(root / "scores" / f"{step}.jsonl", [score for score in scores for _ in range(30)])
+    (panel,) = next(plot for plot in run_plots(Run.load(root), {}, []) if plot.name == "accuracy").panels
+    found = {series.name: set(series.y) for series in panel.series}
+    assert found == {"all responses": {1 / 3}, "all": {1.0}, "b": {0.0}}
+
+
+def test_categories_of_one_colour_have_other_dashes_and_a_target_is_in_the_colour_of_its_category(
+    tmp_path: Path,
+) -> None:
+    root, names = write_run(Made(problems=2), tmp_path), [f"c{number}" for number in range(10)]
+    own_categories(root, names, "{c0: 1, c1: 3}")
+    history = {1: {f"mad/share/{name}": 0.1 for name in names}}
+    (panel,) = run_plots(Run.load(root), history, [])[0].panels
+    assert len({(series.color, series.dash) for series in panel.series}) == 10
+    assert {level.low: level.color for level in panel.levels} == {0.0: INK, 0.25: COLORS[0], 0.75: COLORS[1]}
+    assert panel.top is None
+    draw([panel], 1, {"png": tmp_path / "a"}, "a run")
+    (choice,) = plot_data(Plot("p", "", "", [panel]))["choices"]
+    assert len({(trace["line"]["color"], trace["line"]["dash"]) for trace in choice["data"]}) == 10
