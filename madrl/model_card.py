@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from madrl import __version__
-from madrl.evaluation.dumps import Evaluation, Run, before_last, by_split
+from madrl.evaluation.dumps import Evaluation, Run, before_last
 from madrl.files import read_json
 
 TAGS = ["madrl", "verl", "grpo", "reinforcement-learning"]
@@ -30,11 +30,11 @@ def model_card(run: Run, name: str, step: int, evaluated_to: int) -> str:
     config = run.folder.resolved_config()
     facts = _last_attempt(run)
     base = str(config.actor_rollout_ref.model.path)
-    found = list(_first_and_last(run, evaluated_to))
+    found = _first_and_last(run, evaluated_to)
     header: dict[str, Any] = {"library_name": "transformers", "pipeline_tag": "text-generation", "tags": TAGS}
     if _is_on_hub(base):
         header |= {"base_model": base, "base_model_relation": "finetune"}
-    if found:
+    if found and found[-1]["step"]:  # at step 0 it is the initial model's
         header["model-index"] = [{"name": name, "results": [_result(run, found[-1])]}]
     parts = [
         f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---",
@@ -45,7 +45,7 @@ def model_card(run: Run, name: str, step: int, evaluated_to: int) -> str:
     if run.profile == "tiny":
         parts.append("It is a miniature, which shows that the machinery works and nothing else.")
     for own in (run, *map(run.of_attribute, run.settings.attributes)):
-        parts += _results(own, list(_first_and_last(own, evaluated_to)))
+        parts += _results(own, _first_and_last(own, evaluated_to))
     reward = " ".join(filter(None, (run.key.reward, run.key.weight)))
     versions = ", ".join(f"{package} {version}" for package, version in facts.get("versions", {}).items())
     parts += [
@@ -91,13 +91,19 @@ def _results(run: Run, found: Sequence[Evaluation]) -> Iterator[str]:
     )
 
 
-def _first_and_last(run: Run, evaluated_to: int) -> Iterator[Evaluation]:
-    """The first and the last evaluation of validation and of holdout, up to a step; the others take time to score."""
+def _first_and_last(run: Run, evaluated_to: int) -> list[Evaluation]:
+    """The first and the last evaluation of validation and of holdout, up to a step; the others take time to score. In
+    the order of their steps, and of those of one step holdout last."""
+    found: list[Evaluation] = []
     for folder in (run.folder.validation, run.folder.holdout):
         steps = [step for step in run.folder.dump_steps(folder) if step <= evaluated_to]
-        for step in dict.fromkeys([*steps[:1], *steps[-1:]]):
-            for split, samples in sorted(by_split(run.records(folder, step), folder.name).items()):
-                yield run.evaluation(step, split, samples)
+        ends = (
+            next(((at, splits) for at in order if (splits := run.splits(folder, at, run.records(folder, at)))), (0, []))
+            for order in (steps, steps[::-1])
+        )
+        for step, splits in dict(ends).items():
+            found += [run.evaluation(step, split, samples) for split, samples in splits]
+    return sorted(found, key=lambda one: one["step"])
 
 
 def _result(run: Run, one: Evaluation) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hub_server import Hub, hub_server
 from huggingface_hub import ModelCard, ModelCardData, constants
-from made_runs import Made, write_run
+from made_runs import Made, write_jsonl, write_run
 
 from madrl.cli import main
 from madrl.errors import MadrlError
@@ -119,6 +119,30 @@ def test_the_card_of_a_run_that_goes_on_has_the_evaluations_until_then(tmp_path:
     card = model_card(run, "mine", 20, 19)
     assert "Nothing has been evaluated yet. The target: en 0.2, zh 0.2" in card
     assert header_of(card).eval_results is None
+
+
+def test_the_card_s_last_numbers_are_of_the_last_step_also_where_the_holdout_was_sampled_at_the_first(
+    tmp_path: Path,
+) -> None:
+    run = checkpointed(tmp_path, holdout=False)
+    (run.folder.root / "holdout").mkdir()
+    (run.folder.validation / "10.jsonl").rename(run.folder.holdout / "0.jsonl")
+    card = model_card(run, "mine", STEPS, STEPS)
+    assert "| share of | target | validation, step 0 | validation, step 40 |" in card
+    assert {one.dataset_name for one in header_of(card).eval_results or []} == {"gsm8k, validation"}
+    card = model_card(run, "mine", 5, 5)  # a checkpoint before the first evaluation of what was trained
+    assert header_of(card).eval_results is None
+
+
+def test_a_dump_that_nobody_could_classify_is_not_on_the_card(tmp_path: Path) -> None:
+    run = checkpointed(tmp_path, holdout=False)
+    lost = [{"group": "p", "category": None, "correct": None, "classified": False} for _ in range(4)]
+    write_jsonl(run.folder.validation / "40.jsonl", lost)
+    card = model_card(run, "mine", STEPS, STEPS)
+    assert "| share of | target | validation, step 0 | validation, step 30 |" in card
+    for step in (0, 10, 20, 30):
+        write_jsonl(run.folder.validation / f"{step}.jsonl", lost)
+    assert "Nothing has been evaluated yet" in model_card(run, "mine", STEPS, STEPS)
 
 
 def test_a_checkpoint_is_on_the_hub_in_one_commit_with_its_card(

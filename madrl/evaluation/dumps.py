@@ -132,6 +132,10 @@ class Run:
         """The lines of one dump. Raises MadrlError when it cannot be read."""
         return read_graded(dumps / f"{step}.jsonl", self.settings.categories, self.attribute)
 
+    def splits(self, dumps: Path, step: int, records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
+        """The lines of one dump by split; one without a classified response is left out, and logged."""
+        return _scorable(by_split(records, dumps.name), dumps / f"{step}.jsonl")
+
     def evaluations(self, strict: bool = False) -> list[Evaluation]:
         """Every split of every dump, validation before holdout; ``strict`` as in ``dumps``. A split without a
         classified response is left out, and logged."""
@@ -139,7 +143,7 @@ class Run:
         for folder in (self.folder.validation, self.folder.holdout):
             first: dict[str, list[Record]] = {}
             for step, records in self.dumps(folder, strict):
-                for split, samples in _scorable(by_split(records, folder.name), folder / f"{step}.jsonl"):
+                for split, samples in self.splits(folder, step, records):
                     one = self.evaluation(step, split, samples)
                     if first.setdefault(split, samples) is not samples:
                         one["pass@1_change"] = score_change(first[split], samples, self.settings.categories)

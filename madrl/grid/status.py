@@ -69,7 +69,7 @@ def _outcome(run: RunFolder) -> dict[str, Any]:
     if not run.evaluation.exists():
         return {}
     evaluations: list[dict[str, Any]] = read_json(run.evaluation)["evaluations"]
-    return max(evaluations, key=lambda found: (found["split"] == "holdout", found["step"]), default={})
+    return max(evaluations, key=lambda found: (found["step"], found["split"] == "holdout"), default={})
 
 
 def _reached(run: RunFolder) -> int:

@@ -135,8 +135,8 @@ def _below(path: Path) -> Iterator[Path]:
 def load_runs(roots: Sequence[Path], advance: Callable[[int], None] = lambda count: None) -> list[ScoredRun]:
     """Every run with its final evaluation, in the order of their keys. ``advance(1)`` is called after each.
 
-    The final evaluation is of the holdout dump. Where no run of a dataset has one (the tiny synthetic profile has no
-    such stage) it is of the last validation dump, for all of them alike.
+    The final evaluation is of the holdout dump at the last step. Where no run of a dataset has one (the tiny synthetic
+    profile has no such stage) it is of the last validation dump, for all of them alike.
 
     Raises MadrlError for two runs of one key, and for a folder whose config cannot be read.
     """
@@ -145,7 +145,7 @@ def load_runs(roots: Sequence[Path], advance: Callable[[int], None] = lambda cou
         if run.key in runs:
             raise MadrlError(f"{run.folder.root} and {runs[run.key].folder.root} are both {run.key}: name only one")
         runs[run.key] = run
-    held_out = {key.dataset for key, run in runs.items() if run.folder.dump_steps(run.folder.holdout)}
+    held_out = {key.dataset for key, run in runs.items() if run.steps in run.folder.dump_steps(run.folder.holdout)}
     scored = []
     for key, run in sorted(runs.items()):
         scored.append(_scored(run, key.dataset in held_out))

@@ -70,6 +70,9 @@ def test_a_row_has_the_holdout_s_numbers_of_a_finished_run(plan: Plan) -> None:
     assert (row["jsd"], row["floor"], row["pass@1"], row["step"]) == (0.01234, 0.0002, 0.61, 40)
     (line,) = [line for line in rendered(plan, [done]) if "done" in line]
     assert line.split()[2:6] == ["40", "0.0123", "0.0002", "0.610"]
+    # Of the initial model, as `madrl holdout --initial` samples it.
+    run.evaluation.write_text(json.dumps({"evaluations": [found[1] | {"step": 0}, found[2]]}))
+    assert row_of(plan.out, done)["jsd"] == 0.02
     run.evaluation.write_text(json.dumps({"evaluations": found[:1]}))
     assert row_of(plan.out, done)["jsd"] == 0.3
     # Every response was in no category.

@@ -28,6 +28,7 @@ from madrl.report.rows import (
     prompt_floor,
     synthetic_rows,
 )
+from madrl.report.run_plots import run_plots
 from madrl.report.study import ScoredRun, load_runs, run_roots
 from madrl.report.study_plots import bars_note
 from madrl.report.table import INCOMPLETE, MISSING, TIED
@@ -380,6 +381,21 @@ def test_a_run_without_a_holdout_is_not_scored_on_validation_where_others_have_o
     write_run(Made(seed=2, problems=2, holdout=False), tmp_path)
     states = {run.key.seed: (run.state, run.reason) for run in load_runs(run_roots([str(tmp_path)]))}
     assert states == {1: (DONE, ""), 2: (UNFINISHED, "no holdout dump")}
+
+
+def test_the_holdout_of_the_initial_model_alone_is_no_reason_to_leave_validation(tmp_path: Path) -> None:
+    root = write_run(Made(seed=1, problems=2, holdout=False), tmp_path)
+    write_run(Made(seed=2, problems=2, holdout=False), tmp_path)
+    (root / "holdout").mkdir()
+    (root / "holdout" / "0.jsonl").write_bytes((root / "validation" / "0.jsonl").read_bytes())
+    runs = load_runs(run_roots([str(tmp_path)]))
+    assert [(run.state, run.final and run.final["step"]) for run in runs] == [(DONE, 40)] * 2
+    # The run's own page shows what was evaluated most often.
+    evaluations = sorted(runs[0].evaluations(), key=lambda one: one["step"])
+    evaluations = [evaluations[0] | {"split": "holdout"}, *evaluations]
+    panel = run_plots(runs[0], runs[0].folder.history(), evaluations)[0].panels[0]
+    shown = next(series for series in panel.series if series.kind == "points")
+    assert list(shown.x) == [one["step"] for one in evaluations[1:] if one["split"] == "validation"]
 
 
 def test_the_baselines_that_were_trained_have_rows_of_their_own(tmp_path: Path) -> None:
