@@ -13,6 +13,7 @@ SAID_ELSEWHERE = (
     "madrl.task",
     "madrl.profile",
     "madrl.categories",
+    "madrl.reward.calibrate",
     "actor_rollout_ref.actor.entropy_coeff",
     "actor_rollout_ref.actor.checkpoint",
     "trainer.v1.sampler.sampler_kwargs",
@@ -36,7 +37,7 @@ def differing_settings(runs: Sequence[Run]) -> list[str]:
         for run in runs:
             if run.key.dataset == dataset:
                 config: Any = OmegaConf.to_container(OmegaConf.load(run.folder.config))
-                own = str(config["paths"]["run"]), str(config["paths"]["data"])
+                own = [str((config.get("paths") or {}).get(name, "")) for name in ("run", "data")]
                 configs.append({key: _within(value, own) for key, value in _leaves(config)})
         columns: dict[tuple[str, ...], str] = {}
         for key in sorted({key for config in configs for key in config}, key=lambda key: (len(key), key)):
@@ -59,7 +60,7 @@ def _said_elsewhere(key: str) -> bool:
 def _within(value: Any, own: Sequence[str]) -> Any:
     """``value``, a path inside of the run or its data without where those lie."""
     for place, folder in zip(("RUN", "DATA"), own, strict=True):
-        if isinstance(value, str) and (value == folder or value.startswith(f"{folder}/")):
+        if folder and isinstance(value, str) and (value == folder or value.startswith(f"{folder}/")):
             return place + value.removeprefix(folder)
     return value
 

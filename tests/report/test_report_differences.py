@@ -31,6 +31,22 @@ def test_runs_that_differ_as_their_names_say_have_no_other_differences(roots: li
     assert differing_settings([Run.load(root) for root in roots]) == []
 
 
+def test_what_follows_from_the_form_of_a_reward_is_no_difference(tmp_path: Path) -> None:
+    for made, calibrated in ((Made(), "true"), (Made(form="gated"), "false"), (Made(form="rlvr"), "false")):
+        config = write_run(made, tmp_path) / "config.yaml"
+        config.write_text(config.read_text().replace("epsilon: 0.001", f"epsilon: 0.001, calibrate: {calibrated}"))
+    assert differing_settings([Run.load(root) for root in tmp_path.iterdir()]) == []
+
+
+def test_a_config_without_its_places_is_compared_all_the_same(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        config = write_run(Made(seed=seed), tmp_path) / "config.yaml"
+        lines = config.read_text().replace("epsilon: 0.001", f"epsilon: 0.00{seed}").splitlines()
+        config.write_text("\n".join(line for line in lines if not line.startswith("paths:")))
+    runs = sorted((Run.load(root) for root in tmp_path.iterdir()), key=lambda run: run.key)
+    assert differing_settings(runs) == ["gsm8k: madrl.reward.epsilon: 0.001 (1 run), 0.002 (1 run)"]
+
+
 def test_a_setting_is_named_once_with_its_values_and_stands_above_the_tables(roots: list[Path], tmp_path: Path) -> None:
     for number, root in enumerate(roots):
         extended(root, model="/models/other" if number == 5 else "/models/init", lr="0.002" if number < 2 else "0.001")
