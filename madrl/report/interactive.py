@@ -6,6 +6,7 @@ carries (``madrl.report.page``).
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from madrl.report.drawing import PALE
@@ -20,6 +21,7 @@ def plot_data(plot: Plot) -> dict[str, Any]:
 
 
 def _choice(panel: Panel) -> dict[str, Any]:
+    panel = _without_zeros(panel)
     traces: list[dict[str, Any]] = []
     for series in panel.series:
         seen = {trace["name"] for trace in traces if trace.get("showlegend", True)}
@@ -35,6 +37,26 @@ def _choice(panel: Panel) -> dict[str, Any]:
         for name, line in dashed.items()
     ]
     return {"labels": list(panel.labels), "data": traces, "layout": _layout(panel) | {"shapes": shapes}}
+
+
+def _without_zeros(panel: Panel) -> Panel:
+    """The panel with zeros at the edge of its logarithmic axes, on which they have no place of their own."""
+    for log, name in ((panel.log, "y"), (panel.log_x, "x")):
+        numbers = [value for one in panel.series for value in getattr(one, name)]
+        if not log or 0 not in numbers:
+            continue
+        edge = min((v for v in numbers if isinstance(v, int | float) and v > 0), default=0.02) / 1.5
+        series = []
+        for one in panel.series:
+            values = getattr(one, name)
+            said = one.notes or [""] * len(values)
+            notes = [f"{note} (is 0)" if v == 0 else note for v, note in zip(values, said, strict=True)]
+            shown: dict[str, Any] = {name: [edge if v == 0 else v for v in values], "notes": notes}
+            if one.kind == "line":  # of a whisker that ends at 0 the axis shows as much as it has
+                shown["low"] = [edge if v == 0 else v for v in one.low]
+            series.append(replace(one, **shown))
+        panel = replace(panel, series=series)
+    return panel
 
 
 def _line(series: Series) -> list[dict[str, Any]]:
