@@ -46,10 +46,10 @@ class RunKey:
     target: str
     """A name in TARGETS, or the weights of the user's own."""
     reward: str
-    """A key of DIVERGENCES; rlvr, gapo or entropy for the baselines, which have no divergence. What a run has beside
-    the paper's reward follows a comma: ``rkl, scheduled``, ``rkl, hints 2``, ``rkl, with length`` (a further
-    attribute), and where that makes a difference ``rkl, not calibrated`` of the additive form and ``rkl, calibrated``
-    of the gated one."""
+    """A key of DIVERGENCES; rlvr, gapo or ``entropy 0.01`` (its coefficient) for the baselines, which have no
+    divergence. What a run has beside the paper's reward follows a comma: ``rkl, scheduled``, ``rkl, hints 2``,
+    ``rkl, with length`` (a further attribute), and where that makes a difference ``rkl, not calibrated`` of the
+    additive form and ``rkl, calibrated`` of the gated one."""
     weight: str
     """gated; add90 for an additive form with 90 % of the weight on correctness; nothing for rlvr."""
     seed: int
@@ -169,9 +169,9 @@ def target_name(settings: Settings) -> str:
 def _reward_names(settings: Settings, entropy: float) -> tuple[str, str]:
     """The names of a reward and of its weight in the paper's grid."""
     reward = settings.reward
-    additive = f"add{round(100 * reward.alpha):02d}"
+    additive = f"add{100 * reward.alpha:02g}"
     if reward.form == "rlvr":
-        return ("entropy", f"{entropy:g}") if entropy else ("rlvr", "")
+        return (f"entropy {entropy:g}" if entropy else "rlvr"), ""
     if reward.form == "gapo":
         return "gapo", additive
     name = reward.divergence

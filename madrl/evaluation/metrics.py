@@ -7,8 +7,8 @@ any order. A number that does not exist, because there is nothing to count, is N
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +122,14 @@ MAX_FLOOR_COUNTS = 200_000_000
 """Drawn counts, one for each category and draw, that are in memory together: 1.6 GB."""
 
 
-def jsd_floor(target: NDArray[np.float64], samples: int, draws: int | None = None, seed: int = 0) -> Floor:
+def jsd_floor(
+    target: NDArray[np.float64],
+    samples: int,
+    draws: int | None = None,
+    seed: int = 0,
+    runs: int = 1,
+    centre: Callable[..., Any] = np.mean,
+) -> Floor:
     """What ``jsd_to_target`` reports for a policy whose true category distribution is ``target``.
 
     The measured JSD is a sum over categories of t_c(n_c), with counts n ~ Multinomial(samples, p*). Each n_c is
@@ -136,6 +143,7 @@ def jsd_floor(target: NDArray[np.float64], samples: int, draws: int | None = Non
         target: p*, shape (K,).
         samples: number of on-support responses that are pooled.
         draws: behind the percentile; None for FLOOR_DRAWS, or as many as there is memory for.
+        runs: the percentile is that of ``centre``, numpy's mean or median, of so many measurements.
 
     Raises MadrlError when ``target`` does not sum to 1, ``samples`` is not in 1..MAX_FLOOR_SAMPLES, ``draws`` is below
     1, draws times categories are above MAX_FLOOR_COUNTS, or ``seed`` is negative.
@@ -144,7 +152,7 @@ def jsd_floor(target: NDArray[np.float64], samples: int, draws: int | None = Non
     if not 1 <= samples <= MAX_FLOOR_SAMPLES:
         raise MadrlError(f"samples={samples} is outside 1..{MAX_FLOOR_SAMPLES}: it is the number of pooled responses")
     if draws is None:
-        draws = min(FLOOR_DRAWS, MAX_FLOOR_COUNTS // target.size)
+        draws = min(FLOOR_DRAWS, MAX_FLOOR_COUNTS // max(target.size, runs))
     if draws < 1:
         raise MadrlError(f"draws={draws} must be at least 1: {FLOOR_DRAWS} is the default")
     if draws * target.size > MAX_FLOOR_COUNTS:
@@ -155,7 +163,10 @@ def jsd_floor(target: NDArray[np.float64], samples: int, draws: int | None = Non
     if seed < 0:
         raise MadrlError(f"seed={seed} must be 0 or more")
 
-    mean, drawn = _jsd_on_target(target, samples, draws, np.random.default_rng(seed))
+    generator = np.random.default_rng(seed)
+    mean, drawn = _jsd_on_target(target, samples, draws, generator)
+    if runs > 1:
+        drawn = centre(generator.choice(drawn, (draws, runs)), axis=1)
     return Floor(mean, float(np.quantile(drawn, 0.95)), draws)
 
 

@@ -22,7 +22,7 @@ from madrl.report.rows import Study, TableRow, baseline_row, compared_rows
 from madrl.report.study import COLLAPSED_PART, COLLAPSED_SHARE, ScoredRun, dataset_label, load_runs, run_roots
 from madrl.report.study_plots import study_plots
 from madrl.report.table import MISSING_CELL, Section, Shown, Table, latex, markdown, measured, table_html
-from madrl.report.tables import REWARDS, missing_runs, study_tables
+from madrl.report.tables import REWARDS, missing_runs, row_label, study_tables
 
 OF_PROFILES = {
     "tiny": (
@@ -87,6 +87,7 @@ def load_study(
 def _check_names(study: Study, files: Sequence[BaselineFile]) -> None:
     """Raises MadrlError for a file whose row would have the name of another row of its dataset."""
     own = {*DIVERGENCES, *REWARDS, *REWARDS.values()}
+    own |= {name for run in study.runs for name in (run.key.reward, row_label(run.key.reward))}
     seen: dict[tuple[str, str], Path] = {}
     for file in files:
         where = f"--baseline {file.name}={file.path}"

@@ -131,7 +131,7 @@ def _series(dots: Sequence[Dot], height: str) -> list[Series]:
                 "dots",
                 [final["jsd"] for final in finals],
                 [final[height] for final in finals],
-                DOT_COLORS.get(run.key.reward, VARIANT_COLOR),
+                DOT_COLORS.get(run.key.reward.partition(" ")[0], VARIANT_COLOR),
                 low,
                 high,
                 [f"{dot.run.key.weight} seed {dot.run.key.seed}".strip() for dot in group],

@@ -56,8 +56,10 @@ class FloorAt(NamedTuple):
 
     mean: float
     p95: float
+    p95_of_runs: float
+    """The 95th percentile of the number of a row: of the statistic of as many runs as it has."""
     noise: float
-    """The largest difference between two policies on the target that chance explains. Off it there is more."""
+    """The largest difference between two single policies on the target that chance explains. Off it there is more."""
     n: str
     """How many responses, in words."""
 
@@ -88,7 +90,8 @@ def over(
 def more_than_chance(one: Number, other: Number, floor: FloorAt | None, rows: int = 2) -> bool | None:
     """Whether ``one`` is above ``other`` by more than chance, as far as their runs tell; None where they tell nothing.
 
-    By more than policies on the target differ (``floor.noise``), and by the test of Games and Howell (1976): Tukey's
+    By more than single policies on the target differ (``floor.noise``) where a ``floor`` is given, as where one of the
+    two is a single run, and by the test of Games and Howell (1976): Tukey's
     for the largest of all differences between ``rows`` rows, with Welch's degrees of freedom, of the numbers' units. Of
     two single runs this is about other problems alone, and knows nothing of other training seeds.
     """

@@ -71,11 +71,12 @@ class Compared(NamedTuple):
             return f"not comparable (n={self.n} against {PAPER_N[self.published.table]})"
         if self.floor is None:
             return NOTHING
-        if not exceeds(self.ours.value, self.floor.p95):
+        if not exceeds(self.ours.value, self.floor.p95_of_runs):
             return "within the floor"
         # The paper gives no spread of its own: taken for as large as ours.
         theirs = self.ours._replace(value=self.published.value)
-        further, closer = (more_than_chance(*pair, self.floor) for pair in ((self.ours, theirs), (theirs, self.ours)))
+        floor = self.floor if self.row and self.row.runs == 1 else None
+        further, closer = (more_than_chance(*pair, floor) for pair in ((self.ours, theirs), (theirs, self.ours)))
         if further is None:
             return "off target"
         if not (further or closer):
@@ -146,8 +147,9 @@ def comparison_table(study: Study) -> Table:
         "The paper's number, and ours with its spread over as many runs as the last column says (the paper's: 12 in "
         "table:rl-main, 3 elsewhere and for RLVR). A JSD is compared at the paper's number of responses only, n: 800 "
         "pooled; in table:closedset, whose JSD is a mean over prompts, 32 to a prompt. Within the floor: ours is not "
-        "above what a policy on the target shows at that n; closer or further: it is above, and the two differ by "
-        "more than chance between runs (between problems, of a single run), of which the paper's numbers are taken to "
+        "above what as many runs on the target show at that n (95th percentile); closer or further: it is above, and "
+        "the two differ by more than chance between runs (between problems, of a single run), of which the paper's "
+        "numbers are taken to "
         f"have as much as ours. (Parentheses): runs are missing. {correctness_note(study)}"
     ).rstrip()
     if "tiny" in study.profiles:

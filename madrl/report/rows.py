@@ -138,10 +138,10 @@ class TableRow:
 
     @property
     def off_target(self) -> bool | None:
-        """Whether the JSD is above that of a policy on the target over problems like these; None where either is
-        missing."""
+        """Whether the JSD is above that of as many runs of a policy on the target over problems like these; None where
+        either is missing."""
         floor = self.floor_effective
-        return None if self.jsd.value is None or floor is None else exceeds(self.jsd.value, floor.p95)
+        return None if self.jsd.value is None or floor is None else exceeds(self.jsd.value, floor.p95_of_runs)
 
 
 class Study(NamedTuple):
@@ -182,65 +182,67 @@ class Study(NamedTuple):
         finals = [run.final for run in self.of(dataset) if run.key.target == target and run.final]
         return mean_target_in(finals[0]) if finals else self.settings(dataset, target).target
 
-    def weights(self, dataset: str, form: str = "add") -> list[str]:
-        """The additive weights that the main table pools, from the most correctness to the least; or ``gated``."""
-        keys = [run.key for run in self.of(dataset)]
-        found = {key.weight for key in keys if key.reward in DIVERGENCES and key.weight.startswith(form)}
-        return sorted(found, key=lambda weight: -int(weight.removeprefix("add")) if form == "add" else 0)
+    def rewards(self, dataset: str, target: str) -> dict[str, list[str]]:
+        """The rewards of a dataset's and target's runs, as ``RunKey`` names them, each with the weights that it has; in
+        the order of their rows."""
+        found: dict[str, set[str]] = {}
+        for run in self.of(dataset):
+            if run.key.target == target:
+                found.setdefault(run.key.reward, set()).add(run.key.weight)
+        return {name: _gated_first(found[name]) for name in sorted(found, key=place)}
 
-    def variants(self, dataset: str, target: str) -> list[str]:
-        """The rewards that have something beside the paper's (``RunKey.reward``)."""
-        keys = [run.key for run in self.of(dataset)]
-        return sorted({key.reward for key in keys if key.target == target and ", " in key.reward})
-
-    def weights_of(self, dataset: str, target: str, reward: str) -> list[str]:
-        """The weights that a reward has runs of, gated first, then from the most correctness to the least."""
-        keys = {run.key for run in self.of(dataset)}
-        found = {key.weight for key in keys if (key.target, key.reward) == (target, reward)}
-        return sorted(sorted(found, reverse=True), key=lambda weight: weight != GATED)
+    def weights(self, dataset: str, target: str) -> list[str]:
+        """The weights that runs of any of the four divergences have, which each of them is to have."""
+        rewards = self.rewards(dataset, target)
+        return _gated_first({weight for name in DIVERGENCES for weight in rewards.get(name, [])})
 
     def keys(self, dataset: str, target: str, reward: str, weights: Sequence[str]) -> list[RunKey]:
-        """The runs behind one row: ``weights`` times the seeds that any run of the dataset has."""
-        seeds = sorted({run.key.seed for run in self.of(dataset)})
+        """The runs behind one row: ``weights`` times the seeds that any run of the dataset and target has."""
+        seeds = sorted({run.key.seed for run in self.of(dataset) if run.key.target == target})
         return [RunKey(dataset, target, reward, weight, seed) for weight, seed in product(weights, seeds)]
 
 
+def place(reward: str) -> tuple[int, str]:
+    """Where a reward's row stands: the baselines, the four divergences, and what has something beside the paper's."""
+    order = ("rlvr", "entropy", "gapo", *DIVERGENCES)
+    known = reward.partition(" ")[0]
+    return (order.index(known) if known in order else len(order)), reward
+
+
+def _gated_first(weights: Iterable[str]) -> list[str]:
+    """Weights as ``RunKey`` names them: gated, then from the most correctness to the least."""
+    return sorted(weights, key=lambda weight: -math.inf if weight == GATED else -float(weight.removeprefix("add") or 0))
+
+
 def main_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
-    """Baseline files, the baselines that were trained, where any run is additive one row for each divergence, and one
-    for each reward with something beside the paper's: medians over runs."""
+    """Baseline files, and a row for each reward that any run has, the gated form left out: medians over runs. The rows
+    of the four divergences are of all additive weights that any of them has."""
     rows = [row for row in study.baselines if (row.dataset, row.target) == (dataset, target)]
-    for reward in ("rlvr", "entropy", "gapo"):
-        mine = [run.key for run in study.of(dataset) if (run.key.reward, run.key.target) == (reward, target)]
-        # The control belongs to every table even where nobody ran it. It is measured against uniform only.
-        if mine or (reward == "rlvr" and target == "uniform"):
-            weights = sorted({key.weight for key in mine}) or [""]
-            rows.append(_row(study, dataset, target, reward, weights, MAIN, MEDIAN))
-    if additive := study.weights(dataset):
-        rows += [_row(study, dataset, target, reward, additive, MAIN, MEDIAN) for reward in DIVERGENCES]
-    for reward in study.variants(dataset, target):
-        if weights := [weight for weight in study.weights_of(dataset, target, reward) if weight != GATED]:
+    additive = [weight for weight in study.weights(dataset, target) if weight != GATED]
+    for reward, weights in study.rewards(dataset, target).items():
+        if mine := [weight for weight in weights if weight != GATED]:
+            weights = additive if reward in DIVERGENCES else mine
             rows.append(_row(study, dataset, target, reward, weights, MAIN, MEDIAN))
     return rows
 
 
 def grid_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
-    """One row for each divergence and weight, gated first as the paper has it, and one for each weight that a reward
-    with something beside the paper's has: means over seeds."""
-    cells = list(product(DIVERGENCES, grid_weights(study, dataset)))
-    for reward in study.variants(dataset, target):
-        cells += product([reward], study.weights_of(dataset, target, reward))
-    return [_row(study, dataset, target, reward, [weight], GRID, MEAN) for reward, weight in cells]
-
-
-def grid_weights(study: Study, dataset: str) -> list[str]:
-    """gated, then the additive weights from the most correctness to the least."""
-    return study.weights(dataset, GATED) + study.weights(dataset)
+    """A row for each divergence that any run has with each weight, gated first as the paper has it, and one for each
+    weight that a reward with something beside the paper's has: means over seeds."""
+    weights = study.weights(dataset, target)
+    return [
+        _row(study, dataset, target, reward, [weight], GRID, MEAN)
+        for reward, own in study.rewards(dataset, target).items()
+        if reward.partition(", ")[0] in DIVERGENCES
+        for weight in (weights if reward in DIVERGENCES else own)
+    ]
 
 
 def synthetic_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
-    """One row for each divergence: means over seeds."""
-    weights = study.weights(dataset)
-    return [_row(study, dataset, target, reward, weights, SYNTHETIC, MEAN) for reward in DIVERGENCES]
+    """One row for each divergence that any run has: means over seeds."""
+    weights = study.weights(dataset, target)
+    rewards = [reward for reward in study.rewards(dataset, target) if reward in DIVERGENCES]
+    return [_row(study, dataset, target, reward, weights, SYNTHETIC, MEAN) for reward in rewards]
 
 
 def rows_of(study: Study, dataset: str, target: str) -> list[TableRow]:
@@ -330,7 +332,9 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
     effective = [final["effective_on_support"] or final["on_support"] for final in finals if final["on_support"]]
 
     def floor_at(counts: Sequence[float]) -> FloorAt | None:
-        return pooled_floor(mean_target_in(finals[0]), max(1, int(np.median(counts)))) if counts else None
+        if not counts:
+            return None
+        return pooled_floor(mean_target_in(finals[0]), max(1, int(np.median(counts))), statistic, len(finals))
 
     def of_all(found: Sequence[Mapping[str, Any]], name: str, interval: str = "") -> Number:
         intervals = [one.get(interval) for one in found]
@@ -343,7 +347,7 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
         "floor_effective": floor_at(effective),
         "prompt_jsd": of_all(of_prompts, "mean", "interval"),
         "prompt_n": range_of(of["n"] for of in of_prompts),
-        "prompt_floor": _mean_floor(of_prompts),
+        "prompt_floor": _mean_floor(of_prompts, statistic),
         "divergences": {
             name: over([float("inf") if name in final["infinite"] else final[name] for final in finals], statistic)
             for name in DIVERGENCES
@@ -376,15 +380,17 @@ def mean_target_in(evaluation: Evaluation) -> Array:
     return np.array([of["target"] for of in evaluation["by_category"].values()])
 
 
-def pooled_floor(target: Array, on_support: int) -> FloorAt:
-    """The floor of the pooled JSD. Between policies on the target, differences below its 95th percentile are chance."""
-    return _pooled_floor(tuple(target.tolist()), on_support)
+def pooled_floor(target: Array, on_support: int, statistic: Statistic = MEAN, runs: int = 1) -> FloorAt:
+    """The floor of the pooled JSD, and of the statistic of that of several runs. Between single policies on the target,
+    differences below its 95th percentile are chance."""
+    return _pooled_floor(tuple(target.tolist()), on_support, statistic, runs)
 
 
 @functools.cache
-def _pooled_floor(target: tuple[float, ...], on_support: int) -> FloorAt:
+def _pooled_floor(target: tuple[float, ...], on_support: int, statistic: Statistic, runs: int) -> FloorAt:
     floor = jsd_floor(np.array(target), on_support)
-    return FloorAt(floor.mean, floor.p95, floor.p95, str(on_support))
+    of_runs = floor if runs == 1 else jsd_floor(np.array(target), on_support, runs=runs, centre=statistic.centre)
+    return FloorAt(floor.mean, floor.p95, of_runs.p95, floor.p95, str(on_support))
 
 
 def prompt_floor(target: Array, counts: Sequence[int], n: int) -> FloorAt:
@@ -395,21 +401,25 @@ def prompt_floor(target: Array, counts: Sequence[int], n: int) -> FloorAt:
     "Synthetic Choice"): what chance explains between policies on the target is below the scatter around it, p95 - mean.
     """
     floor = jsd_per_prompt_floor(target, counts)
-    return _of_prompts(floor.mean, floor.p95, n, Range(min(counts), max(counts)))
+    return _of_prompts(floor.mean, floor.p95, n, Range(min(counts), max(counts)), 1.0)
 
 
-def _of_prompts(mean: float, p95: float, n: int, on_support: Range) -> FloorAt:
-    return FloorAt(mean, p95, p95 - mean, str(n) if on_support == (n, n) else f"{n}, {on_support} on-support")
+def _of_prompts(mean: float, p95: float, n: int, on_support: Range, scatter: float) -> FloorAt:
+    """``scatter``: that of several runs' statistic over that of one, as a mean over prompts is nearly normal."""
+    said = str(n) if on_support == (n, n) else f"{n}, {on_support} on-support"
+    return FloorAt(mean, p95, mean + scatter * (p95 - mean), p95 - mean, said)
 
 
-def _mean_floor(of_prompts: Sequence[Mapping[str, Any]]) -> FloorAt | None:
+def _mean_floor(of_prompts: Sequence[Mapping[str, Any]], statistic: Statistic) -> FloorAt | None:
     """The mean over runs of the floor that each has (``score_samples``), with the first run's ``n``; None without a
     run, and as soon as one has none."""
     if not of_prompts or any(of["floor"] is None for of in of_prompts):
         return None
     mean, p95 = (float(np.mean([of[name] for of in of_prompts])) for name in ("floor", "floor_p95"))
     counts = [count for of in of_prompts for count in of["n_on_support"]]
-    return _of_prompts(mean, p95, of_prompts[0]["n"], Range(min(counts), max(counts)))
+    runs = len(of_prompts)
+    scatter = statistic.error / math.sqrt(runs) if runs > 1 else 1.0
+    return _of_prompts(mean, p95, of_prompts[0]["n"], Range(min(counts), max(counts)), scatter)
 
 
 def _train_floor(run: ScoredRun) -> FloorAt | None:
@@ -454,6 +464,7 @@ def comparisons(rows: Sequence[TableRow], per_prompt: bool = False) -> list[Comp
     def differs(row: TableRow) -> bool | None:
         if row is best or row not in competing:
             return None
-        return more_than_chance(number(row), number(best), floor, len(competing))
+        single = 1 in (row.runs, best.runs)
+        return more_than_chance(number(row), number(best), floor if single else None, len(competing))
 
     return [Comparison(row is best, differs(row)) for row in rows]

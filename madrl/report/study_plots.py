@@ -15,7 +15,7 @@ from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.evaluation.targets import mean_target
 from madrl.report.numbers import FloorAt
 from madrl.report.panels import COLORS, GREY, INK, Level, Panel, Plot, Series
-from madrl.report.rows import Study, TableRow, pooled_floor, prompt_floor, rows_of
+from madrl.report.rows import GATED, Study, TableRow, pooled_floor, prompt_floor, rows_of
 from madrl.report.study import ScoredRun, is_mean_of_prompts, is_synthetic
 from madrl.report.tables import panel_label, row_label
 
@@ -143,11 +143,13 @@ def divergence_panels(study: Study, dataset: str, target: str) -> list[Panel]:
     """A panel for each metric, with a curve for each training objective; none without a validation dump."""
     found: dict[str, list[ScoredRun]] = {}
     expected = {}
+    additive = [weight for weight in study.weights(dataset, target) if weight != GATED]
     for reward in ("rlvr", *DIVERGENCES):
-        keys = study.keys(dataset, target, reward, [""] if reward == "rlvr" else study.weights(dataset))
-        runs = [run for run in study.of(dataset) if run.key in keys and run.state == DONE and run.curve]
-        if runs or reward in DIVERGENCES:
-            found[reward], expected[reward] = runs, len(keys)
+        keys = study.keys(dataset, target, reward, [""] if reward == "rlvr" else additive)
+        of_it = [run for run in study.of(dataset) if run.key in keys]
+        if of_it:
+            found[reward] = [run for run in of_it if run.state == DONE and run.curve]
+            expected[reward] = len(keys)
     if not any(found.values()):
         return []
     floor = _floor(dataset, [run for runs in found.values() for run in runs])

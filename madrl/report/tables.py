@@ -16,8 +16,8 @@ from madrl.report.rows import (
     compared_rows,
     comparisons,
     grid_rows,
-    grid_weights,
     main_rows,
+    place,
     rows_of,
     synthetic_rows,
 )
@@ -50,7 +50,7 @@ def study_tables(study: Study) -> list[Table]:
         tables += [main_table(study, real), mix_table(study, real)]
         # One additive weight alone: the main table says it all. The gated form is in no other table.
         gated = any(run.key.weight == GATED for dataset in real for run in study.of(dataset))
-        if gated or any(grid_weights(study, dataset) != study.weights(dataset)[:1] for dataset in real):
+        if gated or any(len(study.weights(*panel)) > 1 for panel in study.panels() if panel[0] in real):
             tables.append(grid_table(study, real))
         tables.append(accuracy_table(study, real))
     if synthetic:
@@ -61,10 +61,11 @@ def study_tables(study: Study) -> list[Table]:
 
 READING = (
     "Bold: the lowest JSD among the four divergences; ≈: not told from it by its runs (Games and Howell's test, 5 % in "
-    "all of a column; of single runs, whose error is that of other problems alone, by their intervals); ∘: within the "
-    "floor at as many independent responses as these are worth, and so on target as far as can be told. (Parentheses) "
-    "n/m: only n of the m runs are there, and the number is compared with none. Floor: the JSD of a policy exactly on "
-    "the target at n on-support responses, mean and 95th percentile."
+    "all of a column; of single runs, whose error is that of other problems alone, by their intervals, and only where "
+    "they differ by more than the floor's scatter); ∘: no more than as many runs on the target show (95th percentile) "
+    "at as many independent responses as these are worth, and so on target as far as can be told. (Parentheses) n/m: "
+    "only n of the m runs are there, and the number is compared with none. Floor: the JSD of a policy exactly on the "
+    "target at n on-support responses, mean and 95th percentile."
 )
 
 
@@ -79,8 +80,7 @@ def main_table(study: Study, datasets: Sequence[str]) -> Table:
         files = dict.fromkeys(row.reward for row in study.baselines)
         found = {name for rows in by_target.values() for name in rows}
         lines = []
-        variants = sorted({name for target in targets for name in study.variants(dataset, target)})
-        for name in (*files, *(known for known in (*REWARDS, *DIVERGENCES, *variants) if known in found)):
+        for name in (*files, *sorted(found - files.keys(), key=place)):
             line = [Shown(row_label(name))]
             for target in targets:
                 row = by_target[target].get(name)
@@ -345,7 +345,7 @@ def _fit(
     if shown.mark:
         return shown
     floor = floor or row.floor_effective
-    on_target = floor is not None and number.value is not None and not exceeds(number.value, floor.p95)
+    on_target = floor is not None and number.value is not None and not exceeds(number.value, floor.p95_of_runs)
     best, differs = comparison or (False, None)
     mark = BEST if best else TIED if differs is False else PLAIN
     return Shown(shown.text + (" ∘" if on_target else ""), shown.detail, mark)
@@ -363,7 +363,8 @@ def number_cell(row: TableRow, number: Number, form: str, counted: bool = False)
 
 def row_label(reward: str) -> str:
     """A row's name for people."""
-    return REWARDS.get(reward, reward)
+    name, space, more = reward.partition(" ")
+    return f"{REWARDS.get(name, name)}{space}{more}"
 
 
 def target_label(target: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -44,15 +45,19 @@ def comparison(parent: Path, out: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-def test_no_policy_that_is_on_the_target_is_called_off_it_at_the_paper_s_number_of_responses(tmp_path: Path) -> None:
+def test_of_policies_on_the_target_one_in_twenty_is_called_off_it_at_the_paper_s_n(
+    tmp_path: Path,
+) -> None:
     on_target(tmp_path / "runs", "synthetic_closed", 80, 32, alpha=0.0, group_size=32)
     on_target(tmp_path / "runs", "gsm8k", 200, 4)
     found = comparison(tmp_path / "runs", tmp_path / "out")
     jsds = [(section, verdict) for section, metric, verdict in found if metric == "jsd"]
     assert sorted({section for section, _ in jsds}) == ["table:closedset", "table:rl-grid", "table:rl-main"]
     assert len(jsds) == 3 * 8  # four rewards and two targets, in each of three tables
-    assert {verdict for _, verdict in jsds} == {"within the floor"}
-    assert not any("off target" in verdict for *_, verdict in found)
+    verdicts = Counter(verdict for _, verdict in jsds)
+    assert verdicts["within the floor"] >= 24 - 3  # of a mean 1.2, which is 3 at most nine times in ten
+    assert verdicts.keys() <= {"within the floor", "off target, closer than the paper's"}
+    assert not any("off target" in verdict for _, metric, verdict in found if metric != "jsd")
 
 
 def test_no_policy_that_is_on_the_target_is_called_off_it_at_another_number_of_responses(tmp_path: Path) -> None:
