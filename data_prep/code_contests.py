@@ -37,7 +37,7 @@ from pydantic import ValidationError
 
 from data_prep.benchmark import RowAccount, write_benchmark
 from data_prep.command_line import benchmark_parser, run
-from data_prep.program_references import Candidate, Solution, checked_references
+from data_prep.program_references import Candidate, Solution, checked_references, to_try
 from data_prep.save_folder import filling
 from data_prep.sources import TEST, TRAIN, VALIDATION, Record, open_parts
 from data_prep.splits import DroppedRow, SourceProblem, Splits, split_problems
@@ -206,6 +206,8 @@ class Intake:
     """Where they will be."""
     testlib: str | None = None
     """The text of testlib.h, which checkers that include it get in its place."""
+    checks_references: bool = True
+    """Whether solutions are kept, those to try: all of the published problems' would take gigabytes."""
     candidates: dict[str, Candidate] = field(default_factory=dict)
     """Origin -> the problem with its solutions."""
 
@@ -252,7 +254,7 @@ class Intake:
             row.name,
             _ground_truth(self.staged / file, row.limits),
             json.dumps([file, row.limits]),
-            row.solutions,
+            to_try(row.solutions) if self.checks_references else [],
             has_checker=bool(row.checker),
         )
         extra = {"problem_id": row.name, "source": row.source, "n_tests": len(tests), "tests_file": file}
@@ -299,10 +301,11 @@ def prepare(args: argparse.Namespace) -> list[str]:
     with filling(save_dir) as folder:
         staged = folder / TESTS
         staged.mkdir()
-        intake = Intake(staged, save_dir / TESTS, args.testlib.read_text("utf-8") if args.testlib else None)
+        testlib = args.testlib.read_text("utf-8") if args.testlib else None
+        intake = Intake(staged, save_dir / TESTS, testlib, not args.no_reference_check)
         problems = account.problems(intake.parse)
         candidates = [intake.candidates[problem.origin] for problem in problems]
-        unchecked = len([c for c in candidates if args.no_reference_check or not c.solutions])
+        unchecked = len([candidate for candidate in candidates if not candidate.solutions])
         disputed: list[str] = []
         if not args.no_reference_check:
             check = checked_references(candidates, save_dir / VERDICTS)

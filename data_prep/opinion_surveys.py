@@ -49,6 +49,7 @@ from madrl.errors import MadrlError
 NAME = "opinion_surveys"
 HUB = "Anthropic/llm_global_opinions"
 PUBLISHED_ROWS = {TRAIN: 2556}
+COLUMNS = ("question", "options", "selections", "source")
 
 LETTERS = string.ascii_uppercase
 """The names of a question's options, in their order."""
@@ -94,10 +95,10 @@ class SurveyReader:
         """Country -> the rows that name it."""
 
     def parse(self, record: Record) -> SourceProblem | DroppedRow:
-        """The row's question with its target. Raises MadrlError for a row that lacks one of the columns."""
-        question, options_text, selections_text, source = (
-            str(record.value(name) or "").strip() for name in ("question", "options", "selections", "source")
-        )
+        """The row's question with its target. Raises MadrlError for a row that lacks one of the columns, and for text
+        that is not Unicode."""
+        as_text = record._replace(fields={name: str(record.value(name) or "") for name in COLUMNS})
+        question, options_text, selections_text, source = (as_text.text(name).strip() for name in COLUMNS)
         try:
             if not question:
                 raise SurveyError("no_question", "the question is blank")
@@ -136,6 +137,8 @@ def options_of(text: str) -> list[str]:
     if not isinstance(options, list | tuple):
         raise SurveyError("options_not_read", f"options is {_short(text)}, no list")
     words = [" ".join(str(option).split()) for option in options]
+    if any("\ud800" <= character < "\ue000" for word in words for character in word):  # written as an escape
+        raise SurveyError("options_not_read", f"options is {_short(text)}, which is not Unicode")
     if not 2 <= len(words) <= len(LETTERS):
         raise SurveyError("number_of_options", f"{len(words)} options, not 2 to {len(LETTERS)}")
     if not all(words) or len(set(words)) < len(words):

@@ -51,6 +51,7 @@ class Candidate(NamedTuple):
     key: str
     """Its tests and limits, whatever folder the tests are in."""
     solutions: Sequence[Solution]
+    """Those to try, in this order."""
     has_checker: bool = False
     """Whether a program of the problem's own says which outputs are right."""
 
@@ -88,15 +89,16 @@ def _known_verdicts(path: Path) -> dict[str, str]:
     return {line["program"]: line["rejected"] for line in read_jsonl(path)}
 
 
-def _in_turns(solutions: Sequence[Solution]) -> list[Solution]:
-    """The first of each language, then the second of each, and so on: what one language lacks another may have."""
+def to_try(solutions: Sequence[Solution]) -> list[Solution]:
+    """MAX_SOLUTIONS of them: the first of each language, then the second of each, and so on, as what one language lacks
+    another may have."""
     seen: Counter[str] = Counter()
     order = {"cpp": 0, "python": 1, "java": 2}  # the cheapest to judge first
     ranks = []
     for i, (language, _) in enumerate(solutions):
         ranks.append((seen[language], order[language], i))
         seen[language] += 1
-    return [solutions[i] for _, _, i in sorted(ranks)]
+    return [solutions[i] for _, _, i in sorted(ranks)[:MAX_SOLUTIONS]]
 
 
 def fenced(solution: Solution) -> str:
@@ -116,7 +118,7 @@ async def _checked(candidates: Sequence[Candidate], known: Mapping[str, str], fi
     async def check(candidate: Candidate) -> None:
         tried = []
         async with turns:
-            for solution in _in_turns(candidate.solutions)[:MAX_SOLUTIONS]:
+            for solution in candidate.solutions:
                 key = hashlib.sha256(json.dumps([candidate.key, *solution]).encode()).hexdigest()
                 rejected = known.get(key)
                 if rejected is None:

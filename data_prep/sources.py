@@ -7,6 +7,7 @@ and whatever is wrong with a file is one MadrlError that names the file and the 
 import csv
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,9 @@ TRAIN, VALIDATION, TEST = "train", "validation", "test"
 
 SPLIT_OF_WORD = {"train": TRAIN, "valid": VALIDATION, "validation": VALIDATION, "dev": VALIDATION, "test": TEST}
 """A word in a file's or folder's name, and the split that it names."""
+
+SHOWN_FILES = 5
+"""Of those that are left out."""
 
 SUFFIXES = (".jsonl", ".json", ".parquet", ".csv")
 BATCH_ROWS = 16
@@ -79,7 +83,8 @@ def local_parts(path: Path, configs: Sequence[str] = (), columns: Sequence[str] 
     """The parts of one file, or of all files below a folder, in the order of their names.
 
     A file's split is the last word of SPLIT_OF_WORD in its own name, else in its folder's, and so on up to ``path``.
-    When no file names a split, all are training rows; when some do, the others are no part of the dataset. A folder
+    When no file names a split, all are training rows; when some do, the others are no part of the dataset, which is
+    said. A folder
     that holds one of ``configs``, as a dataset saved from the hub does, is searched in these only. ``columns`` are
     read, or all when None. Raises MadrlError when there is nothing to read.
     """
@@ -93,6 +98,9 @@ def local_parts(path: Path, configs: Sequence[str] = (), columns: Sequence[str] 
     splits = {file: _split_of(file.relative_to(root)) for file in files}
     if any(splits.values()):
         files = [file for file in files if splits[file]]
+        if others := [str(file.relative_to(root)) for file, split in splits.items() if not split]:
+            shown = ", ".join(others[:SHOWN_FILES]) + (", ..." if len(others) > SHOWN_FILES else "")
+            print(f"warning: left out, as other files name their split and these do not: {shown}", file=sys.stderr)
     return [_local_part(file, str(file.relative_to(root)), splits[file] or TRAIN, columns) for file in files]
 
 

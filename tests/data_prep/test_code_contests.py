@@ -280,6 +280,15 @@ def with_solutions(number: int, *solutions: tuple[int, str]) -> dict[str, Any]:
     return a_row(number, solutions=columns)
 
 
+def test_only_solutions_that_will_be_tried_are_kept_in_memory(tmp_path: Path) -> None:
+    fields = with_solutions(5, *((language, f"{language} {i}") for language in (3, 2) for i in range(100)))
+    for checks, kept in ((True, ["2 0", "3 0", "2 1"]), (False, [])):
+        intake = code_contests.Intake(tmp_path, Path("/final/tests"), checks_references=checks)
+        intake.parse(sources.Record("train", "train.parquet, row 3", fields))
+        (candidate,) = intake.candidates.values()
+        assert [solution.code for solution in candidate.solutions] == kept
+
+
 def test_a_problem_none_of_whose_solutions_passes_is_dropped_and_one_without_any_is_kept(
     tmp_path: Path, judge: Judge
 ) -> None:

@@ -169,3 +169,18 @@ def test_options_that_are_numbers_are_read_as_text() -> None:
     assert options_of("[1, 2.0, 'Very\\n good ']") == ["1", "2.0", "Very good"]
     with pytest.raises(SurveyError, match="27 options"):
         options_of(repr(list(range(27))))
+
+
+def test_half_a_character_is_named_with_its_row_and_as_an_option_drops_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = [json.dumps(one) for one in GOOD]
+    half = row("Is this text?", {"Norland": [0.5, 0.5]}, ["\ud800", "b"])
+    (tmp_path / "train.jsonl").write_text("\n".join([*whole, json.dumps(half)]))
+    assert prepare(tmp_path / "train.jsonl", tmp_path / "out", "--country", "Norland") == 0
+    (dropped,) = json.loads((tmp_path / "out" / "manifest.json").read_text())["dropped"]
+    assert (dropped["reason"], dropped["row"]) == ("options_not_read", "train.jsonl, line 41")
+    (tmp_path / "train.jsonl").write_text("\n".join([*whole, json.dumps(half | {"question": "Is \ud800 text?"})]))
+    capsys.readouterr()
+    assert prepare(tmp_path / "train.jsonl", tmp_path / "out2") != 0
+    assert "train.jsonl, line 41: field 'question' is not Unicode text" in capsys.readouterr().err

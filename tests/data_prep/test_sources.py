@@ -60,10 +60,15 @@ def test_a_files_split_is_the_word_in_its_name_or_its_folders(tmp_path: Path, na
             assert [record.split for record in read(path)] == [split, split]
 
 
-def test_a_file_without_a_split_is_no_part_of_a_dataset_that_names_splits(tmp_path: Path) -> None:
+def test_a_file_without_a_split_is_no_part_of_a_dataset_that_names_splits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_jsonl(tmp_path / "train.jsonl", ROWS[:2])
-    (tmp_path / "dataset_info.json").write_text('{"version": 1}')
     assert [record.fields for record in read(tmp_path)] == ROWS[:2]
+    assert capsys.readouterr().err == ""
+    write_jsonl(tmp_path / "more" / "part2.jsonl", ROWS[2:3])
+    assert [record.fields for record in read(tmp_path)] == ROWS[:2]
+    assert "these do not: more/part2.jsonl\n" in capsys.readouterr().err
 
 
 def test_a_folder_saved_from_the_hub_gives_the_wanted_configuration_only(tmp_path: Path) -> None:
