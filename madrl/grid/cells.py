@@ -65,12 +65,15 @@ Filters = Mapping[str, Sequence[str]]
 
 
 def filters_of(words: Iterable[str]) -> dict[str, list[str]]:
-    """The filters that words such as ``form=rlvr,add70`` name. Raises MadrlError for a field that cells do not have."""
-    filters = {}
+    """The filters that words such as ``form=rlvr,add70`` name. Raises MadrlError for a field that cells do not have, or
+    that is there twice."""
+    filters: dict[str, list[str]] = {}
     for word in words:
         field, equals, values = word.partition("=")
         if not equals or field not in Cell._fields:
             raise MadrlError(f"filter {word!r} is not FIELD=VALUE,... with a field of {', '.join(Cell._fields)}")
+        if field in filters:
+            raise MadrlError(f"filter {field}= is there twice: write its values with commas, {field}=A,B")
         filters[field] = [value.strip() for value in values.split(",")]
     return filters
 

@@ -57,11 +57,12 @@ def test_a_sweep_takes_any_seeds_and_a_filter_only_those_that_are_planned() -> N
         ("seed=first", "seed=first is not a whole number"),
         ("colour=red", "'colour=red' is not FIELD=VALUE"),
         ("math", "'math' is not FIELD=VALUE"),
+        ("seed=1 seed=2", "filter seed= is there twice: write its values with commas, seed=A,B"),
     ],
 )
 def test_a_filter_that_can_select_nothing_is_an_error(text: str, said: str) -> None:
     with pytest.raises(MadrlError, match=re.escape(said)):
-        asked(text)
+        asked(*text.split())
     with pytest.raises(MadrlError, match="no cell of the grid passes all filters"):
         asked("task=math", "form=alone")
 
