@@ -16,6 +16,7 @@ import yaml
 from madrl import __version__
 from madrl.evaluation.dumps import Evaluation, Run, before_last
 from madrl.files import read_json
+from madrl.markdown import markdown_text
 
 TAGS = ["madrl", "verl", "grpo", "reinforcement-learning"]
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -38,9 +39,10 @@ def model_card(run: Run, name: str, step: int, evaluated_to: int) -> str:
         header["model-index"] = [{"name": name, "results": [_result(run, found[-1])]}]
     parts = [
         f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---",
-        f"# {name}",
+        f"# {markdown_text(name)}",
         f"{base if _is_on_hub(base) else Path(base).name}, trained by GRPO with MaD-RL towards a target distribution "
-        f"over the categories of its responses to the task {run.key.dataset}. This is step {step} of {run.steps}.",
+        f"over the categories of its responses to the task {markdown_text(run.key.dataset)}. This is step {step} of "
+        f"{run.steps}.",
     ]
     if run.profile == "tiny":
         parts.append("It is a miniature, which shows that the machinery works and nothing else.")
@@ -60,7 +62,7 @@ def model_card(run: Run, name: str, step: int, evaluated_to: int) -> str:
 
 def _results(run: Run, found: Sequence[Evaluation]) -> Iterator[str]:
     """The section on one attribute: its categories, and how far the mix was and is from the target."""
-    yield f"## Results{'' if run.attribute is None else f': {run.attribute}'}"
+    yield f"## Results{'' if run.attribute is None else f': {markdown_text(run.attribute)}'}"
     if not found:
         yield f"Nothing has been evaluated yet. The target: {_weights(run.target)}."
         return
@@ -147,12 +149,12 @@ def _number(of: Mapping[str, Any], name: str, form: str) -> str:
 
 
 def _weights(target: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {weight:.3g}" for name, weight in target.items())
+    return ", ".join(f"{markdown_text(name)} {weight:.3g}" for name, weight in target.items())
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(map(markdown_text, line))} |" for line in lines)
 
 
 def _last_attempt(run: Run) -> dict[str, Any]:

@@ -134,6 +134,17 @@ def test_the_card_s_last_numbers_are_of_the_last_step_also_where_the_holdout_was
     assert header_of(card).eval_results is None
 
 
+def test_names_are_text_on_the_card(tmp_path: Path) -> None:
+    run = checkpointed(tmp_path)
+    config = run.folder.config
+    config.write_text(config.read_text().replace("en, zh", "'<b>e|n', '[z](h)'"))
+    for dump in (*run.folder.validation.iterdir(), *run.folder.holdout.iterdir()):
+        dump.write_text(dump.read_text().replace('"en"', '"<b>e|n"').replace('"zh"', '"[z](h)"'))
+    card = model_card(Run.load(run.folder.root), "mine", STEPS, STEPS)
+    assert r"| \<b\>e\|n | 0.200 |" in card
+    assert r"| \[z\](h) | 0.200 |" in card
+
+
 def test_a_dump_that_nobody_could_classify_is_not_on_the_card(tmp_path: Path) -> None:
     run = checkpointed(tmp_path, holdout=False)
     lost = [{"group": "p", "category": None, "correct": None, "classified": False} for _ in range(4)]

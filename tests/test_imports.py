@@ -24,6 +24,7 @@ LAYERS = (
         "divergence",
         "rollout",
         "progress",
+        "markdown",
         "source",
         "install",
         "failures",

@@ -4,6 +4,7 @@ It reads config.yaml, run.json and the dumps only, never a file that was itself 
 own file of responses in the same way.
 """
 
+import hashlib
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,6 +33,9 @@ DONE, FAILED, UNFINISHED = "done", "failed", "unfinished"
 
 UNCLASSIFIED = "nobody could say the category of any response: classify them again"
 
+SHOWN_TARGET = 48
+"""The most characters of a target's weights that are a name for it: four categories or so."""
+
 Evaluation = dict[str, Any]
 """One split of one dump: ``step``, ``split``, and the numbers of ``samples.score_samples``. Where the folder has an
 earlier dump, also ``pass@1_change``: what ``samples.score_change`` finds between the split's first one and this one."""
@@ -44,7 +48,7 @@ class RunKey:
     dataset: str
     """The task's name."""
     target: str
-    """A name in TARGETS, or the weights of the user's own."""
+    """A name in TARGETS, or the weights of the user's own; for people ``short_target`` of it."""
     reward: str
     """A key of DIVERGENCES; rlvr, gapo or ``entropy 0.01`` (its coefficient) for the baselines, which have no
     divergence. What a run has beside the paper's reward follows a comma: ``rkl, scheduled``, ``rkl, hints 2``,
@@ -55,7 +59,9 @@ class RunKey:
     seed: int
 
     def __str__(self) -> str:
-        return " ".join(filter(None, (self.dataset, self.target, self.reward, self.weight, f"seed {self.seed}")))
+        return " ".join(
+            filter(None, (self.dataset, short_target(self.target), self.reward, self.weight, f"seed {self.seed}"))
+        )
 
 
 @dataclass(frozen=True)
@@ -163,7 +169,14 @@ def target_name(settings: Settings) -> str:
     for name, target in TARGETS.items():
         if not (name == "peak" and k < 3) and np.allclose(settings.target, target(k)):
             return name
-    return " ".join(f"{c}:{p:.3g}" for c, p in zip(settings.categories, settings.target, strict=True))
+    return " ".join(f"{c}:{p:.6g}" for c, p in zip(settings.categories, settings.target, strict=True))
+
+
+def short_target(target: str) -> str:
+    """What a target of ``RunKey`` is called where there is little room: many weights by their hash."""
+    if len(target) <= SHOWN_TARGET:
+        return target
+    return f"own target {hashlib.sha256(target.encode()).hexdigest()[:6]}"
 
 
 def _reward_names(settings: Settings, entropy: float) -> tuple[str, str]:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from madrl.divergence import DIVERGENCES
 from madrl.errors import MadrlError
 from madrl.evaluation.accuracy import AccuracyChange
-from madrl.evaluation.dumps import DONE, Evaluation, evaluate_file
+from madrl.evaluation.dumps import DONE, Evaluation, evaluate_file, short_target
+from madrl.markdown import markdown_text
 from madrl.report.csv_files import rows_csv, runs_csv
 from madrl.report.differences import differing_settings
 from madrl.report.drawing import draw
@@ -35,6 +36,8 @@ OF_PROFILES = {
     ),
 }
 """What a reader has to know of runs of these profiles."""
+
+OWN_TARGETS = "Targets that have a short name here:"
 
 MISSING_RUNS = "Missing from the tables, where the numbers they belong to are in parentheses and compared with none:"
 
@@ -114,7 +117,7 @@ def _baseline_rows(study: Study, file: BaselineFile, folder: Path) -> list[Table
     rows = []
     for target in study.targets(dataset):
         settings = study.settings(dataset, target)
-        name = _in_a_file_name(f"{dataset}_{file.name}_{target}")
+        name = _in_a_file_name(f"{dataset}_{file.name}_{short_target(target)}")
         output = folder / f"baseline_{name}.metrics.json"
         evaluation = evaluate_file(file.path, settings.categories, settings.target, settings.reward.epsilon)
         output.write_text(json.dumps(evaluation, indent=2, allow_nan=False) + "\n", encoding="utf-8")
@@ -171,14 +174,16 @@ def _notices(study: Study) -> dict[str, list[str]]:
     """What a reader has to know before the tables, each with its cases."""
     found = {MISSING_RUNS: missing_runs(study), DIFFERENCES: differing_settings(study.runs)}
     profiles: dict[str, list[str]] = {said: [] for name, said in OF_PROFILES.items() if name in study.profiles}
+    targets = dict.fromkeys(target for _, target in study.panels())
+    found[OWN_TARGETS] = [f"{short}: {target}" for target in targets if (short := short_target(target)) != target]
     return profiles | {said: cases for said, cases in found.items() if cases}
 
 
 def _study_markdown(study: Study, tables: Sequence[Table], plots: Sequence[Plot]) -> str:
     title, lead = _headline(study)
-    parts = [f"# {title}", "", lead, ""]
+    parts = [f"# {markdown_text(title)}", "", markdown_text(lead), ""]
     for said, cases in _notices(study).items():
-        parts += [f"**{said}**", "", *(f"- {case}" for case in cases), ""]
+        parts += [f"**{said}**", "", *(f"- {markdown_text(case)}" for case in cases), ""]
     parts += [markdown(table) for table in tables]
     parts += ["## Figures", "", *(f"![{plot.name}]({plot.name}.png)\n" for plot in plots)]
     return "\n".join(parts)
@@ -189,7 +194,8 @@ def _study_page(study: Study, tables: Sequence[Table], plots: Sequence[Plot]) ->
     parts = [f"<h1>{text(title)}</h1><p class='lead'>{text(lead)}</p>"]
     for said, cases in _notices(study).items():
         listed = "".join(f"<li>{text(case)}</li>" for case in cases)
-        parts.append(f'<div class="notice{" alarm" * bool(cases)}">{said}<ul>{listed}</ul></div>')
+        alarm = " alarm" * (said in (MISSING_RUNS, DIFFERENCES))
+        parts.append(f'<div class="notice{alarm}">{said}<ul>{listed}</ul></div>')
     main, *rest = tables
     parts += [table_html(main), *(plot_section(plot) for plot in plots), *(_folded(table) for table in rest)]
     parts.append(_runs_html(study.runs))

@@ -20,6 +20,18 @@ LEGEND_COLUMNS = 8
 DASHED: dict[str, Any] = {"linewidth": 1.6, "linestyle": (0, (3, 1.5))}
 """A level that is a line."""
 
+PLACE_WIDTH = 0.25
+"""Of a figure with many categories, the inches of each."""
+
+MAX_WIDTH = 100.0
+"""A figure's, in inches."""
+
+LETTER_WIDTH, LINE_HEIGHT = 0.08, 0.16
+"""Of the names of categories, in inches."""
+
+LONGEST_NAME = 24
+"""Characters of a category's name where it stands upright."""
+
 NOTE: dict[str, Any] = {"loc": "right", "fontsize": 8, "color": "0.35"}
 """What is missing, at the other end of a panel's title."""
 
@@ -40,10 +52,12 @@ def _draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], titl
 
     rows = math.ceil(len(panels) / columns)
     height = 4.2 if title else 3.6 if any(series.kind == "dots" for series in panels[0].series) else 2.7
+    places = max(len(panel.categories) for panel in panels)
+    width = max(5.5 if columns < 3 else 4.4 if title else 3.3, min(places * PLACE_WIDTH, MAX_WIDTH / columns))
     figure, grid = plt.subplots(
         rows,
         columns,
-        figsize=(columns * (5.5 if columns < 3 else 4.4 if title else 3.3), rows * height + 0.4),
+        figsize=(columns * width, rows * height + 0.4),
         squeeze=False,
         layout="constrained",
         sharey="row" if any(panel.categories for panel in panels) and not title else False,
@@ -54,7 +68,7 @@ def _draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], titl
             axes.set_axis_off()
             continue
         panel = panels[number]
-        _draw_panel(axes, panel)
+        _draw_panel(axes, panel, width)
         # The title at the first panel of those in a row that share it, what is missing at the last.
         names = [panel.labels[0] for panel in panels]
         if number % columns == 0 or names[number] != names[number - 1]:
@@ -104,7 +118,7 @@ def _legend_handles(axes: Any, panel: Panel) -> dict[str, Any]:
     return full | {name: handles[name] for name in reversed(handles) if name not in full}
 
 
-def _draw_panel(axes: Any, panel: Panel) -> None:
+def _draw_panel(axes: Any, panel: Panel, inches: float) -> None:
     places = {name: place for place, name in enumerate(panel.categories)}
     bars = [series for series in panel.series if series.kind == "bars"]
     width = 0.8 / max(len(bars), 1)
@@ -116,11 +130,20 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     for level in panel.levels:
         _draw_level(axes, level)
     if places:
-        axes.set_xticks(range(len(places)), places)
+        _name_places(axes, list(places), inches)
     axes.set_xlabel(panel.x, fontsize=9)
     axes.set_ylabel(panel.y, fontsize=9)
     axes.tick_params(labelsize=8.5, labelleft=True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _name_places(axes: Any, names: Sequence[str], inches: float) -> None:
+    """The names of the places below a panel of this width: upright where they are too long to stand beside each other,
+    and then only as many as there is room for."""
+    upright = max(map(len, names)) * len(names) * LETTER_WIDTH > inches
+    every = math.ceil(len(names) * LINE_HEIGHT / inches) if upright else 1
+    shown = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
+    axes.set_xticks(range(0, len(names), every), shown[::every] if upright else names, rotation=90 if upright else 0)
 
 
 def _scale(axes: Any, panel: Panel) -> None:

@@ -21,7 +21,8 @@ def plot_data(plot: Plot) -> dict[str, Any]:
 
 
 def _choice(panel: Panel) -> dict[str, Any]:
-    panel = _without_zeros(panel)
+    labels = list(panel.labels)  # which the page's buttons take as text
+    panel = _escaped(_without_zeros(panel))
     traces: list[dict[str, Any]] = []
     for series in panel.series:
         seen = {trace["name"] for trace in traces if trace.get("showlegend", True)}
@@ -36,7 +37,27 @@ def _choice(panel: Panel) -> dict[str, Any]:
         {"type": "scatter", "mode": "lines", "name": name, "x": panel.categories[:1], "y": [None], "line": line}
         for name, line in dashed.items()
     ]
-    return {"labels": list(panel.labels), "data": traces, "layout": _layout(panel) | {"shapes": shapes}}
+    return {"labels": labels, "data": traces, "layout": _layout(panel) | {"shapes": shapes}}
+
+
+def _escaped(panel: Panel) -> Panel:
+    """The panel with every text as plotly shows it, which reads some HTML."""
+    series = [
+        replace(
+            one,
+            name=_text(one.name),
+            x=[_text(x) if isinstance(x, str) else x for x in one.x],
+            notes=[_text(note) for note in one.notes],
+            dots=_text(one.dots),
+        )
+        for one in panel.series
+    ]
+    levels = [level._replace(name=_text(level.name)) for level in panel.levels]
+    return replace(panel, series=series, levels=levels, x=_text(panel.x), y=_text(panel.y), note=_text(panel.note))
+
+
+def _text(words: str) -> str:
+    return words.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _without_zeros(panel: Panel) -> Panel:
@@ -174,7 +195,8 @@ def _layout(panel: Panel) -> dict[str, Any]:
         "yaxis": y,
         "xaxis": {"title": {"text": panel.x}, "gridcolor": LINE + "80", "zeroline": False}
         | (log if panel.log_x else {})
-        | ({"type": "category"} if panel.categories else {}),  # which may look like numbers
+        # Which may look like numbers, and may be long.
+        | ({"type": "category", "automargin": True} if panel.categories else {}),
         # Above: room for two lines of legend below the buttons, which is what a narrow screen needs.
         "margin": {"l": 64, "r": 16, "t": 86, "b": 44 if panel.x else 30},
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},

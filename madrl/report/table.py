@@ -7,9 +7,10 @@ Texts are escaped by the writers.
 
 import html
 import math
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+
+from madrl.markdown import markdown_text
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -104,26 +105,21 @@ def markdown(table: Table) -> str:
     """A heading, the caption, and one pipe table; sections are rows in bold."""
     groups = [name for name, span in table.groups for _ in range(span)] or [""] * len(table.columns)
     header = [f"{group}: {column}" if group else column for group, column in zip(groups, table.columns, strict=True)]
-    lines = [_pipes(map(_md, header)), _pipes(["---"] * len(header))]
+    lines = [_pipes(map(markdown_text, header)), _pipes(["---"] * len(header))]
     for section in table.sections:
         if section.heading:
-            lines.append(_pipes([f"**{_md(section.heading)}**", *[""] * (len(header) - 1)]))
+            lines.append(_pipes([f"**{markdown_text(section.heading)}**", *[""] * (len(header) - 1)]))
         lines += [_pipes(map(_md_cell, row)) for row in section.rows]
-    return "\n".join([f"## {table.title}", "", _md(table.caption), "", *lines, ""])
+    return "\n".join([f"## {markdown_text(table.title)}", "", markdown_text(table.caption), "", *lines, ""])
 
 
 def _pipes(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _md(text: str) -> str:
-    """One line of Markdown that is text and nothing else."""
-    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", " ".join(text.split()))
-
-
 def _md_cell(cell: Shown) -> str:
-    text = MARKDOWN_MARKS[cell.mark].format(_md(cell.text))
-    return f"{text} <sub>{_md(cell.detail)}</sub>" if cell.detail else text
+    text = MARKDOWN_MARKS[cell.mark].format(markdown_text(cell.text))
+    return f"{text} <sub>{markdown_text(cell.detail)}</sub>" if cell.detail else text
 
 
 def latex(table: Table) -> str:

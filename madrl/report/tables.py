@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from madrl.divergence import DIVERGENCES
+from madrl.evaluation.dumps import short_target
 from madrl.evaluation.metrics import exceeds
 from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.report.evaluation_tables import AT_TARGET, CHANGE, PARTIAL, few_graded, no_graded
@@ -368,8 +369,8 @@ def row_label(reward: str) -> str:
 
 
 def target_label(target: str) -> str:
-    """``uniform target``, ``peaked target``, or the weights."""
-    return {"uniform": "uniform target", "peak": "peaked target"}.get(target, target)
+    """``uniform target``, ``peaked target``, or the weights, which many have a short name for."""
+    return {"uniform": "uniform target", "peak": "peaked target"}.get(target) or short_target(target)
 
 
 def panel_label(dataset: str, target: str) -> str:

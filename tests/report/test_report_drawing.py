@@ -1,7 +1,9 @@
 """A plot is data: both renderers draw what may be in it, and say the same."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import matplotlib.figure
 import pytest
@@ -54,14 +56,23 @@ def test_a_page_has_gaps_where_a_curve_is_infinite_and_a_dot_where_a_bar_is_miss
     assert bars["data"][1]["text"] == ["", "●"]
 
 
+def drawn_figures(monkeypatch: pytest.MonkeyPatch) -> list[matplotlib.figure.Figure]:
+    """Every figure that is saved from now on."""
+    figures: list[matplotlib.figure.Figure] = []
+    save = matplotlib.figure.Figure.savefig
+
+    def kept(figure: matplotlib.figure.Figure, *args: Any, **more: Any) -> None:
+        figures.append(figure)
+        save(figure, *args, **more)
+
+    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", kept)
+    return figures
+
+
 def test_panels_that_share_an_axis_have_room_for_what_is_highest_in_any_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    figures = []
-    save = matplotlib.figure.Figure.savefig
-    monkeypatch.setattr(
-        matplotlib.figure.Figure, "savefig", lambda self, *a, **of: [figures.append(self), save(self, *a, **of)]
-    )
+    figures = drawn_figures(monkeypatch)
     low = Panel(["low"], [Series("rkl", "bars", ["en", "zh"], [0.2, 0.3], "#009E73")], "share")
     high = Panel(["high"], [BARS], "share", levels=[Level("target", 0.9, 0.9, place=0)])
     draw([low, high, low], 3, {"png": tmp_path / "a"})
@@ -101,3 +112,32 @@ def test_categories_of_one_colour_have_other_dashes_and_a_target_is_in_the_colou
     draw([panel], 1, {"png": tmp_path / "a"}, "a run")
     (choice,) = plot_data(Plot("p", "", "", [panel]))["choices"]
     assert len({(trace["line"]["color"], trace["line"]["dash"]) for trace in choice["data"]}) == 10
+
+
+def test_the_names_of_many_categories_stand_upright_below_a_wide_figure_and_only_where_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = drawn_figures(monkeypatch)
+    for number in (5, 40, 1000):
+        names = [f"category number {place}" for place in range(number)]
+        bars = Series("rkl", "bars", names, [0.1] * number, "#009E73")
+        draw([Panel(["shares"], [bars], "share")], 1, {"png": tmp_path / "a"})
+    few, many, very_many = ([label for axes in figure.axes for label in axes.get_xticklabels()] for figure in figures)
+    assert [len(few), len(many)] == [5, 40]
+    assert 300 < len(very_many) < 1000
+    assert {label.get_rotation() for label in few + many + very_many} == {90.0}
+    assert [figure.get_figwidth() for figure in figures] == [5.5, 10.0, 100.0]
+    draw([Panel(["shares"], [BARS], "share")], 1, {"png": tmp_path / "a"})
+    assert {label.get_rotation() for label in figures[-1].axes[0].get_xticklabels()} == {0.0}
+
+
+def test_what_plotly_reads_as_html_is_text_on_a_page() -> None:
+    bars = Series("<b>r</b>", "bars", ["<i>", "a & b"], [0.5, None], "#009E73", notes=["<1>", ""], dots="<30")
+    level = Level("<u>", 0.1, 0.2)
+    panel = Panel(["<b>shares"], [bars], "share <b>", "<x>", [level], "note <b>")
+    (choice,) = plot_data(Plot("p", "", "", [panel]))["choices"]
+    assert choice["labels"] == ["<b>shares"]  # of the page's own buttons
+    assert choice["data"][0]["x"] == ["&lt;i>", "a &amp; b"]
+    assert choice["layout"]["shapes"][0]["label"]["text"] == "&lt;u>"
+    text = json.dumps([choice["data"], choice["layout"]])
+    assert set(re.findall("<[^>]*>", text)) == {"<extra>", "</extra>", "<br>"}

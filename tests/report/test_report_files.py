@@ -2,13 +2,14 @@
 
 import csv
 import io
+import json
 import re
 import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from made_runs import Made, small_report, write_run
+from made_runs import Made, small_report, write_jsonl, write_run
 
 from madrl.cli import main
 from madrl.errors import MadrlError
@@ -183,6 +184,29 @@ def test_a_baseline_is_a_name_and_a_file() -> None:
     for bad in ("base", "=x", "gsm8k:=x", "base="):
         with pytest.raises(MadrlError, match="NAME=FILE"):
             parse_baseline(bad)
+
+
+def test_a_target_of_many_categories_has_a_short_name_that_is_explained_once(tmp_path: Path) -> None:
+    names = [f"category <number> {number}" for number in range(60)]
+    for seed, first in ((1, 1.0), (2, 1.0), (3, 1.0001)):
+        root = write_run(Made(problems=2, seed=seed), tmp_path / "runs")
+        weights = {name: first if place == 0 else 2.0 for place, name in enumerate(names)}
+        text = (root / "config.yaml").read_text().replace("[en, zh, es, hi, fr]", json.dumps(names))
+        (root / "config.yaml").write_text(text.replace("target: uniform", f"target: {json.dumps(weights)}"))
+        for dump in root.glob("*/*.jsonl"):
+            if dump.parent.name != "metrics":
+                lines = [json.loads(line) for line in dump.read_text().splitlines()]
+                write_jsonl(dump, [line | {"category": names[place % 60]} for place, line in enumerate(lines)])
+    file = tmp_path / "base.jsonl"
+    write_jsonl(file, [{"group": "p", "category": names[0], "correct": True}])
+    assert main(["report", str(tmp_path / "runs"), "-o", str(tmp_path / "out"), "--baseline", f"base={file}"]) == 0
+    shown = (tmp_path / "out" / "report.md").read_text()
+    short = set(re.findall(r"own target \w{6}", shown))
+    assert len(short) == 2  # two that differ in the fifth digit
+    assert shown.count(r"category \<number\> 7:") == 2
+    assert all(f"- {name}: category" in shown for name in short)
+    assert all(name in (tmp_path / "out" / "index.html").read_text() for name in short)
+    assert "<number>" not in shown
 
 
 @pytest.mark.parametrize(
