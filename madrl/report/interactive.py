@@ -66,6 +66,7 @@ def _without_zeros(panel: Panel) -> Panel:
         numbers = [value for one in panel.series for value in getattr(one, name)]
         if not log or 0 not in numbers:
             continue
+        numbers += [level.low for level in panel.levels if level.axis == name]
         edge = min((v for v in numbers if isinstance(v, int | float) and v > 0), default=0.02) / 1.5
         series = []
         for one in panel.series:

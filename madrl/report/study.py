@@ -1,5 +1,7 @@
 """The runs that one report is of: found on disk, scored by their dumps, and told from each other by their keys."""
 
+import logging
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +16,16 @@ from madrl.evaluation.dumps import DONE, FAILED, UNFINISHED, Evaluation, Run, Ru
 from madrl.evaluation.metrics import divergence_values
 from madrl.evaluation.samples import score_change
 from madrl.evaluation.targets import mean_target, targets_of
+from madrl.files import read_json
 from madrl.frequency import category_counts, category_indices
 from madrl.records import Record, classified, groups
 from madrl.run_folder import RunFolder
 from madrl.tasks import TASKS
+
+logger = logging.getLogger(__name__)
+
+OF_A_GRID = re.compile(r"-[0-9a-f]{8}$")
+"""The hash at the end of a run folder's name that a grid gave it (``madrl.grid.identity``)."""
 
 TRAIN_POINTS = 10
 """The train JSD of the synthetic table is the mean of this many last logged points (paper, table:closedset)."""
@@ -138,12 +146,16 @@ def load_runs(roots: Sequence[Path], advance: Callable[[int], None] = lambda cou
     The final evaluation is of the holdout dump at the last step. Where no run of a dataset has one (the tiny synthetic
     profile has no such stage) it is of the last validation dump, for all of them alike.
 
-    Raises MadrlError for two runs of one key, and for a folder whose config cannot be read.
+    Of two runs of one cell of a grid, whose folders differ in the hash alone, the one that began later counts, which is
+    logged. Raises MadrlError for two other runs of one key, and for a folder whose config cannot be read.
     """
     runs: dict[RunKey, Run] = {}
     for run in map(Run.load, roots):
-        if run.key in runs:
-            raise MadrlError(f"{run.folder.root} and {runs[run.key].folder.root} are both {run.key}: name only one")
+        if (other := runs.get(run.key)) is not None:
+            if _cell(run) != _cell(other):
+                raise MadrlError(f"{run.folder.root} and {other.folder.root} are both {run.key}: name only one")
+            other, run = sorted((other, run), key=_began)
+            logger.warning("%s is left out: its cell ran again as %s", other.folder.root, run.name)
         runs[run.key] = run
     held_out = {key.dataset for key, run in runs.items() if run.steps in run.folder.dump_steps(run.folder.holdout)}
     scored = []
@@ -151,6 +163,18 @@ def load_runs(roots: Sequence[Path], advance: Callable[[int], None] = lambda cou
         scored.append(_scored(run, key.dataset in held_out))
         advance(1)
     return scored
+
+
+def _cell(run: Run) -> tuple[Path, str]:
+    """Where a run lies, and its name without the hash that a grid gives it."""
+    root = run.folder.root.resolve()
+    return root.parent, OF_A_GRID.sub("", root.name)
+
+
+def _began(run: Run) -> str:
+    """When its first attempt started; nothing of one that has not."""
+    attempts = read_json(run.folder.facts)["attempts"] if run.folder.facts.exists() else []
+    return str(attempts[0]["started"]) if attempts else ""
 
 
 def _scored(run: Run, held_out: bool) -> ScoredRun:

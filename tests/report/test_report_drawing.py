@@ -48,7 +48,7 @@ def test_a_page_has_gaps_where_a_curve_is_infinite_and_a_dot_where_a_bar_is_miss
     few = Series(BARS.name, "bars", BARS.x, BARS.y, BARS.color, notes=BARS.notes, dots="below 30 graded responses")
     panels = [Panel(["curves"], [CURVE], "JSD", levels=[FLOOR], log=True), Panel(["bars"], [few], "pass@1")]
     curves, bars = json.loads(json.dumps(plot_data(Plot("p", "", "", panels)), allow_nan=False))["choices"]
-    assert curves["data"][0]["y"] == [0.5, None, None, 0.5 / 1.5]  # a logarithmic axis has no 0
+    assert curves["data"][0]["y"] == [0.5, None, None, 0.01 / 1.5]  # a logarithmic axis has no 0: below the floor
     assert curves["data"][0]["customdata"] == ["", "", "", " (is 0)"]
     assert curves["data"][0]["line"]["dash"] == "dot"
     assert curves["layout"]["shapes"][0]["label"]["text"] == "floor at n=4: mean to p95"

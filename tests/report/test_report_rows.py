@@ -474,6 +474,18 @@ def test_two_runs_of_one_cell_are_refused(tmp_path: Path) -> None:
         load_runs(run_roots([str(tmp_path)]))
 
 
+def test_of_a_cell_that_ran_again_with_other_code_the_later_run_counts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, year in (("cell_seed42_tiny-0123abcd", "2026"), ("cell_seed42_tiny-0123abce", "2025")):
+        root = write_run(Made(problems=2), tmp_path).rename(tmp_path / name)
+        facts = (root / "run.json").read_text()
+        (root / "run.json").write_text(facts.replace("2026", year))
+    (run,) = load_runs(run_roots([str(tmp_path)]))
+    assert run.name == "cell_seed42_tiny-0123abcd"
+    assert f"{tmp_path}/cell_seed42_tiny-0123abce is left out" in caplog.text
+
+
 @pytest.mark.parametrize("config", [b"%#\x00\xff", None])
 def test_a_run_whose_config_is_damaged_or_gone_is_not_left_out_without_a_word(
     tmp_path: Path, config: bytes | None
