@@ -31,6 +31,8 @@ _LATEX_SPACING = re.compile(
     re.VERBOSE,
 )
 _FRACTION = re.compile(r"\\[dt]frac(?![a-zA-Z])")
+_MEANT = re.compile(r"(?<![\d.])\.\d+|\w'+(?= ?\()")
+"""``.25``, and the primes of ``f''(x)``."""
 _PUNCTUATION = re.compile(r"(?<!\d)[.,:]|[.,:](?!\d)|[;?$\"'`]|\\[()\[\]]")
 
 
@@ -79,16 +81,23 @@ def normalised(text: str) -> str:
     return "".join(_PUNCTUATION.sub(" ", text).split())
 
 
+def _with_marks(text: str) -> tuple[str, ...]:
+    """The text ``normalised``, and what that leaves out and is no spelling. It is not part of it, as that decides which
+    problem goes where."""
+    return (normalised(text), *_MEANT.findall(text))
+
+
 def without_duplicates(problems: Iterable[SourceProblem]) -> tuple[list[SourceProblem], list[DroppedRow]]:
-    """One of each set of problems that are equal when normalised: the first held-out one, else the first."""
+    """One of each set of problems that are equal when normalised, with marks that mean something: the first held-out
+    one, else the first."""
     problems = list(problems)
-    kept: dict[str, SourceProblem] = {}
+    kept: dict[tuple[str, ...], SourceProblem] = {}
     for problem in sorted(problems, key=lambda problem: problem.source_split == TRAIN):  # stable
-        kept.setdefault(normalised(problem.text), problem)
+        kept.setdefault(_with_marks(problem.text), problem)
     dropped = [
         DroppedRow(problem.origin, problem.source_split, "duplicate", f"of {first.origin}")
         for problem in problems
-        if (first := kept[normalised(problem.text)]) is not problem
+        if (first := kept[_with_marks(problem.text)]) is not problem
     ]
     gone = {drop.origin for drop in dropped}
     return [problem for problem in problems if problem.origin not in gone], dropped

@@ -61,6 +61,14 @@ def test_numbers_and_what_means_something_in_a_formula_are_kept(one: str, other:
     assert splits.normalised(one) != splits.normalised(other)
 
 
+def test_problems_that_differ_by_a_point_or_a_prime_are_both_kept() -> None:
+    texts = ["It costs $.25.", "It costs $25.", "It costs 25", "Find $f'(2)$.", "Find $f(2)$.", "Don't.", "dont"]
+    problems = [splits.SourceProblem(str(i), "train", text, "1") for i, text in enumerate(texts)]
+    kept, dropped = splits.without_duplicates(problems)
+    assert [problem.origin for problem in kept] == ["0", "1", "3", "4", "5"]
+    assert [drop.detail for drop in dropped] == ["of 1", "of 5"]
+
+
 def test_the_held_out_copy_of_a_problem_stays_and_the_drop_says_which() -> None:
     twice = [a_problem(0, text="Same?"), a_problem(1), a_problem(2, "test", "same ?"), a_problem(3, text="SAME")]
     kept, dropped = splits.without_duplicates(twice)
