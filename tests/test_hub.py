@@ -13,6 +13,7 @@ from madrl.cli import main
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import Run
 from madrl.hub import check_hub_name
+from madrl.markdown import markdown_text
 from madrl.model_card import model_card
 
 STEPS = 40
@@ -166,7 +167,9 @@ def test_a_checkpoint_is_on_the_hub_in_one_commit_with_its_card(
     assert capsys.readouterr().out == f"{hub.endpoint}/us/mine\n"
     ((name, message, files),) = hub.commits
     assert (name, message) == ("us/mine", f"Step {STEPS} of {run.name}")
-    assert files == FILES | {"README.md": card.replace(run.name, "mine", 2).encode()}
+    assert files == FILES | {
+        "README.md": card.replace(run.name, "mine", 1).replace(markdown_text(run.name), "mine", 1).encode()
+    }
     assert hub.models["us/mine"]["visibility"] == "private"
     assert hub.tokens == {"Bearer hf_of_mine"}
     assert not (run.folder.model(STEPS) / "README.md").exists()

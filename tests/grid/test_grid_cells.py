@@ -70,18 +70,21 @@ def test_a_filter_that_can_select_nothing_is_an_error(text: str, said: str) -> N
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--override", "seed=5"), "every cell has a seed of its own"),
-        (("--override", "++paths.run=/one"), "every cell has a paths.run of its own"),
-        (("--override", "madrl.reward={form: gated}"), "every cell has a madrl.reward.divergence of its own"),
-        (("--override", "++madrl={target: {en: 1}}"), "every cell has a madrl.target of its own"),
-        (("--override", "paths.model=/one"), "paths.model=/one is no override of a recipe"),
+        (("task=math", "--override", "seed=5"), "every cell has a seed of its own"),
+        (("task=math", "--override", "++paths.run=/one"), "every cell has a paths.run of its own"),
+        (
+            ("task=math", "--override", "madrl.reward={form: gated}"),
+            "every cell has a madrl.reward.divergence of its own",
+        ),
+        (("task=math", "--override", "++madrl={target: {en: 1}}"), "every cell has a madrl.target of its own"),
+        (("task=math", "--override", "paths.model=/one"), "paths.model=/one is no override of a recipe"),
         (("task=math,math", "seed=1"), "two tasks of one name would share"),
     ],
 )
 def test_a_plan_whose_cells_could_not_run_or_would_be_one_run_is_not_written(
-    options: tuple[str, str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["grid", "plan", "task=math", "form=rlvr", *options, "-o", str(tmp_path)]) == 2
+    assert main(["grid", "plan", "form=rlvr", *options, "-o", str(tmp_path)]) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "grid").exists()
 
