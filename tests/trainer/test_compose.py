@@ -94,7 +94,7 @@ def test_the_reward_s_defaults_in_the_config_are_reward_config_s_and_calibrated_
 
 
 def test_lora_composes_where_vllm_has_the_name_of_its_cpu_wheel() -> None:
-    for profile in ("tiny", "gpu"):  # a run for GPUs is composed here, too
+    for profile in ("gpu", "tiny"):  # a run for GPUs is composed here, too
         config = compose([*TINY, f"profile={profile}", "actor_rollout_ref.model.lora_rank=8"])
         assert config.actor_rollout_ref.model.lora_rank == 8
 
