@@ -84,9 +84,8 @@ def local_parts(path: Path, configs: Sequence[str] = (), columns: Sequence[str] 
 
     A file's split is the last word of SPLIT_OF_WORD in its own name, else in its folder's, and so on up to ``path``.
     When no file names a split, all are training rows; when some do, the others are no part of the dataset, which is
-    said. A folder
-    that holds one of ``configs``, as a dataset saved from the hub does, is searched in these only. ``columns`` are
-    read, or all when None. Raises MadrlError when there is nothing to read.
+    said. A folder that holds one of ``configs``, as a dataset saved from the hub does, is searched in these only.
+    ``columns`` are read, or all when None. Raises MadrlError when there is nothing to read.
     """
     if not path.exists():
         raise MadrlError(f"--local_dataset_path {path} does not exist")
