@@ -8,6 +8,7 @@ path only the last part is.
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -99,12 +100,15 @@ def _first_and_last(run: Run, evaluated_to: int) -> list[Evaluation]:
     found: list[Evaluation] = []
     for folder in (run.folder.validation, run.folder.holdout):
         steps = [step for step in run.folder.dump_steps(folder) if step <= evaluated_to]
-        ends = (
-            next(((at, splits) for at in order if (splits := run.splits(folder, at, run.records(folder, at)))), (0, []))
-            for order in (steps, steps[::-1])
-        )
-        for step, splits in dict(ends).items():
-            found += [run.evaluation(step, split, samples) for split, samples in splits]
+        ends: dict[int, list[Evaluation]] = {}
+        for order in (steps, steps[::-1]):
+            for step in order:
+                if step not in ends:
+                    splits = run.splits(folder, step, run.records(folder, step))
+                    ends[step] = [run.evaluation(step, split, samples) for split, samples in splits]
+                if ends[step]:
+                    break
+        found += chain.from_iterable(ends.values())
     return sorted(found, key=lambda one: one["step"])
 
 

@@ -90,7 +90,7 @@ TEMPLATE_KEY = "data.apply_chat_template_kwargs"
 
 ENTROPY_TOKENS = 8192
 """Tokens of a micro-batch on GPUs with an entropy bonus, whose gradient holds three more tensors as large as the
-logits: half of what the profile takes."""
+logits: half of what the profile takes where flash-attn is."""
 
 
 @dataclass(frozen=True)

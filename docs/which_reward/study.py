@@ -71,6 +71,11 @@ class Planned(NamedTuple):
     """The run's folder in OUT, if not its name: shared with a shorter run, from whose last step it goes on."""
 
     @property
+    def steps(self) -> int:
+        key = "trainer.total_training_steps="
+        return next(int(text.removeprefix(key)) for text in self.overrides if text.startswith(key))
+
+    @property
     def run_folder(self) -> RunFolder:
         return RunFolder(OUT / (self.folder or self.name))
 
@@ -193,15 +198,15 @@ def make_model(planned: Planned) -> None:
 def kept_of(planned: Planned) -> dict[str, Any]:
     folder = planned.run_folder
     model = Path(str(folder.resolved_config().paths.model))
-    *_, step = folder.dump_steps(folder.holdout)
+    steps = planned.steps
     problems = defaultdict(list)
-    for line in (folder.holdout / f"{step}.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (folder.holdout / f"{steps}.jsonl").read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         verdict = {1.0: "+", 0.0: "-", None: "?"}[record["correct"]]
         problems[record["group"]].append((record["category"] or "~") + verdict)
     settings = folder.settings()
     names = [*METRICS, *(f"share/{name}" for name in settings.categories)]
-    history = folder.history()
+    history = {step: values for step, values in folder.history().items() if step <= steps}
     return {
         "name": planned.name,
         "study": planned.study,

@@ -238,8 +238,8 @@ def evaluate_run(root: str | Path) -> dict[str, Any]:
     }
     further = {name: run.of_attribute(name) for name in settings.attributes}
     known = {name: {"target": of.target, "evaluations": of.evaluations(strict=True)} for name, of in further.items()}
-    if any(of["evaluations"] for of in known.values()):
-        found["attributes"] = {name: of for name, of in known.items() if of["evaluations"]}
+    if attributes := {name: of for name, of in known.items() if of["evaluations"]}:
+        found["attributes"] = attributes
     return found
 
 

@@ -90,10 +90,10 @@ def over(
 def more_than_chance(one: Number, other: Number, floor: FloorAt | None, rows: int = 2) -> bool | None:
     """Whether ``one`` is above ``other`` by more than chance, as far as their runs tell; None where they tell nothing.
 
-    By more than single policies on the target differ (``floor.noise``) where a ``floor`` is given, as where one of the
-    two is a single run, and by the test of Games and Howell (1976): Tukey's
-    for the largest of all differences between ``rows`` rows, with Welch's degrees of freedom, of the numbers' units. Of
-    two single runs this is about other problems alone, and knows nothing of other training seeds.
+    By the test of Games and Howell (1976): Tukey's for the largest of all differences between ``rows`` rows, with
+    Welch's degrees of freedom, of the numbers' units. Of two single runs this is about other problems alone, and knows
+    nothing of other training seeds. And where a ``floor`` is given, as where one of the two is a single run, by more
+    than single policies on the target differ (``floor.noise``).
     """
     if one.value is None or other.value is None or one.error is None or other.error is None:
         return None

@@ -56,8 +56,8 @@ History = Mapping[int, Mapping[str, float]]
 
 def run_plots(run: Run, history: History, evaluations: Sequence[Evaluation]) -> list[Plot]:
     """What is logged at every step, with the evaluations of the split that has most as diamonds."""
-    splits = Counter(one["split"] for one in evaluations).most_common(1)
-    checked = [one for one in evaluations if [one["split"]] == [name for name, _ in splits]]
+    [(split, _)] = Counter(one["split"] for one in evaluations).most_common(1) or [("", 0)]
+    checked = [one for one in evaluations if one["split"] == split]
     distances = [_pooled_jsd(run, history, checked), _prompt_jsd(run, history, checked)]
     if is_synthetic(run.key.dataset):  # the paper's distance of the task comes first
         distances.reverse()

@@ -18,14 +18,15 @@ from madrl.evaluation.samples import score_change
 from madrl.evaluation.targets import mean_target, targets_of
 from madrl.files import read_json
 from madrl.frequency import category_counts, category_indices
+from madrl.grid.identity import HASH_DIGITS
 from madrl.records import Record, classified, groups
 from madrl.run_folder import RunFolder
 from madrl.tasks import TASKS
 
 logger = logging.getLogger(__name__)
 
-OF_A_GRID = re.compile(r"-[0-9a-f]{8}$")
-"""The hash at the end of a run folder's name that a grid gave it (``madrl.grid.identity``)."""
+OF_A_GRID = re.compile(rf"-[0-9a-f]{{{HASH_DIGITS}}}$")
+"""The hash at the end of a run folder's name that a grid gave it."""
 
 TRAIN_POINTS = 10
 """The train JSD of the synthetic table is the mean of this many last logged points (paper, table:closedset)."""
