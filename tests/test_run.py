@@ -234,6 +234,7 @@ def test_data_from_elsewhere_than_dataset_says_are_not_trained_on(tmp_path: Path
     hub = [{"name": "openai/gsm8k/main/train", "split": "train", "revision": "740312"}]
     manifest.write_text(json.dumps({"source": "openai/gsm8k", "inputs": hub}))
     check_dataset(on_hub)
+    source.rename(tmp_path / "elsewhere")
     with pytest.raises(MadrlError, match=r"of openai/gsm8k \(740312\), not from DATASET=.* \(no such file\): say in"):
         run(on_sample, dry_run=True)
 

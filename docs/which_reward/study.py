@@ -158,7 +158,7 @@ def plan() -> list[Planned]:
 
 
 def run(words: list[str]) -> None:
-    for planned in plan_by_name(words):
+    for planned in (run for last in plan_by_name(words) for run in (*shorter(last), last)):
         if not planned.kept.exists():
             train(planned)
             lines = (f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in kept_of(planned).items())
@@ -167,6 +167,12 @@ def run(words: list[str]) -> None:
 
 def plan_by_name(words: list[str]) -> list[Planned]:
     return list({p.name: p for p in plan() if all(word in p.name for word in words)}.values())
+
+
+def shorter(planned: Planned) -> list[Planned]:
+    """The runs that come first, as the run goes on in their folder."""
+    same = (run for run in plan() if run.run_folder.root == planned.run_folder.root)
+    return [run for run in same if run.steps < planned.steps]
 
 
 def train(planned: Planned) -> None:

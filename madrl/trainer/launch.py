@@ -8,6 +8,7 @@ kill, it resumes from the newest checkpoint.
 import contextlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -165,8 +166,9 @@ def _remove_old_checkpoints(run: RunFolder, keep: int | None) -> None:
     same attempt has saved, so that each resume would leave two behind."""
     if keep:
         newest = run.checkpoint_step()
-        steps = (int(path.parent.name.rpartition("_")[2]) for path in run.checkpoints.glob("global_step_*/actor"))
-        complete = sorted(step for step in steps if step <= newest)
+        # Not a copy, such as global_step_100_best.
+        names = (re.fullmatch(r"global_step_(\d+)", path.parent.name) for path in run.checkpoints.glob("*/actor"))
+        complete = sorted(step for name in names if name and (step := int(name[1])) <= newest)
         for step in complete[: -max(1, keep - 1)]:
             shutil.rmtree(run.model(step).parent)
 

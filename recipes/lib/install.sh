@@ -32,7 +32,7 @@ fi
 # Where the checkout and the environment were when it was installed: both may have been moved or copied since.
 place=$VENV/.madrl-place
 if [ -e "$place" ] && [ "$(cat "$place")" != "$VENV"$'\n'"$checkout" ]; then
-  { read -r was && read -r of; } <"$place"
+  { read -r was && read -r of; } <"$place" || fail "$place is damaged: remove it, if $VENV is this checkout's"
   # Runs of that checkout may be starting processes from it.
   if [ "$was" = "$VENV" ] && [ -e "$of/pyproject.toml" ]; then
     fail "VENV=$VENV is the environment of $of: name another folder, or remove $place to move it to $checkout"

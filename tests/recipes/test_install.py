@@ -128,6 +128,13 @@ def test_an_environment_of_one_checkout_is_not_made_another_s(installed: Checkou
     assert done.returncode == 1
     assert f"VENV={environment} is the environment of {installed.folder}: name another folder, or remove" in done.stderr
     assert installed.install(STACK="cpu").stderr == f"{installed.folder}/madrl/cli.py install cpu {environment}\n"
+    place = environment / ".madrl-place"
+    place.write_text("")  # as on a full disk
+    done = installed.install(STACK="cpu")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert f"{place} is damaged: remove it, if {environment} is this checkout's" in done.stderr
+    place.unlink()
+    assert installed.install(STACK="cpu").returncode == 0
 
 
 @pytest.mark.slow

@@ -111,9 +111,13 @@ def test_a_resume_leaves_no_checkpoints_behind_that_no_attempt_would_remove(
     run = RunFolder(tmp_path)
     for step in (100, 200, 300, 400, 500):
         run.model(step).mkdir(parents=True)
+    copies = [run.checkpoints / f"global_step_100_{word}" for word in ("best", "2")]
+    for copy in copies:
+        (copy / "actor").mkdir(parents=True)
     (run.checkpoints / "latest_checkpointed_iteration.txt").write_text("400")
     _remove_old_checkpoints(run, keep)
     assert [step for step in (100, 200, 300, 400, 500) if run.model(step).exists()] == left
+    assert all((copy / "actor").exists() for copy in copies)
 
 
 def test_the_workers_of_a_cluster_wait_as_long_for_the_queue_as_those_of_a_ray_of_a_run_s_own() -> None:
