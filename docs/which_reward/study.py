@@ -251,8 +251,8 @@ def table(planned: list[Planned]) -> Iterator[str]:
         kept = [json.loads(run.kept.read_text(encoding="utf-8")) for run in planned if run.study == study]
         names = kept[0]["categories"]
         yield f"\n{study}\n"
-        yield f"| run | JSD | pass@1 | at the target mix | off-support | {' | '.join(names)} |"
-        yield "|---" * (5 + len(names)) + "|"
+        yield f"| run | JSD | of single prompts | pass@1 | at the target mix | off-support | {' | '.join(names)} |"
+        yield "|---" * (6 + len(names)) + "|"
         for run in kept:
             found = scores(run)
             low, high = found["jsd_interval"]
@@ -260,7 +260,8 @@ def table(planned: list[Planned]) -> Iterator[str]:
             accuracy = [found["pass@1"], found["accuracy_at_target"], found["off_support"]]
             rates = ["—" if value is None else f"{value:.3f}" for value in accuracy]
             jsd = f"{found['jsd']:.4f} ({low:.4f} to {high:.4f})"
-            yield f"| {' | '.join([run['name'], jsd, *rates, *shares])} |"
+            single = "{mean:.4f} (floor {floor:.4f})".format(**found["jsd_per_prompt"])
+            yield f"| {' | '.join([run['name'], jsd, single, *rates, *shares])} |"
 
 
 def compare(arm: str, other: str) -> str:
