@@ -262,6 +262,12 @@ def test_each_training_engine_of_verl_has_its_own_config_and_the_run_s_seed(engi
         assert ("fsdp_config" in part) == (engine == "dp")
 
 
+def test_activations_are_recomputed_under_megatron_as_under_fsdp() -> None:
+    assert compose(RUN).actor_rollout_ref.model.enable_gradient_checkpointing
+    ours = compose([*RUN, "model_engine=megatron"]).actor_rollout_ref.actor.megatron.override_transformer_config
+    assert (ours.recompute_granularity, ours.recompute_method, ours.recompute_num_layers) == ("full", "uniform", 1)
+
+
 def test_only_verl_s_data_parallel_engine_trains_on_a_cpu() -> None:
     with pytest.raises(MadrlError, match="model_engine='megatron' on a CPU: only dp"):
         compose([*TINY, "model_engine=megatron"])
