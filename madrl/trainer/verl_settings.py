@@ -270,6 +270,14 @@ def _rollout_refusals(config: DictConfig) -> Iterator[str]:
             "actor_rollout_ref.rollout.multi_turn.enable=True: veRL's v1 trainer does not read it; choose the loop by "
             "actor_rollout_ref.rollout.agent.default_agent_loop=tool_agent"
         )
+    model = config.actor_rollout_ref.model
+    adapters = config.model_engine == "dp" and model.lora_rank and not model.lora.get("merge")
+    if adapters and rollout.layered_summon and "dummy" in rollout.load_format:
+        yield (
+            f"actor_rollout_ref.rollout.layered_summon=True with load_format={rollout.load_format!r}: veRL cannot send "
+            "the base weights layer by layer, and ends when it is to; set "
+            "actor_rollout_ref.rollout.load_format=safetensors, or leave layered_summon out"
+        )
     if config.trainer.device == "cpu" and rollout.enable_chunked_prefill:
         yield (
             "actor_rollout_ref.rollout.enable_chunked_prefill=True on a CPU: vLLM cannot rewind a CPU random generator "

@@ -32,10 +32,12 @@ from verl.trainer.ppo.reward import get_custom_reward_fn, load_reward_manager
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer, ReplayBufferAsync
 from verl.trainer.ppo.v1.trainer_base import PPOTrainer, get_trainer_cls
+from verl.utils.fsdp_utils import collect_lora_params
 from verl.utils.tensordict_utils import assign_non_tensor_data
 from verl.utils.tracking import FileLogger
 from verl.workers.config import HFModelConfig
 from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
+from verl.workers.engine_workers import ActorRolloutRefWorker
 
 from madrl.process import VERL_SOCKETS
 from madrl.trainer import replay_buffer
@@ -104,6 +106,9 @@ SOURCES: list[tuple[str, Any, str]] = [
     ("a batch of validation says so, one of training does not", PPOTrainer._validate, '"validate", True'),
     ("a training batch is sent with its step", PPOTrainer._next_train_batch, '"global_steps", self.global_steps'),
     ("one batch is generated after another is sampled", PPOTrainer.prepare_step, "self._add_batch_to_generate()"),
+    ("with LoRA an engine of dummy weights", ActorRolloutRefWorker.init_model, 'base_sync_done: bool = "dummy" not in'),
+    ("gets the base's before the adapters", ActorRolloutRefWorker.update_weights, "if do_lora_base_sync:"),
+    ("which layered_summon cannot send", collect_lora_params, "if not base_sync_done:\n                raise "),
     ("a session's columns are stored as they were given", WORKER._agent_loop_postprocess, "field.update(kwargs)"),
     ("what is trained on is the output's prompt", WORKER._agent_loop_postprocess, "torch.tensor(output.prompt_ids"),
     ("an agent loop is found by its name", AgentLoopWorker._run_agent_loop, "_agent_loop_registry[agent_name]"),

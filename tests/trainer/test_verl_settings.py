@@ -23,6 +23,7 @@ from madrl.trainer.compose import compose
 from madrl.trainer.verl_settings import REFUSED_ESTIMATORS, REFUSED_LOSSES, RULES, refusals
 
 RUN = ["task=synthetic_closed", "profile=gpu", "trainer.experiment_name=x"]
+MODEL = "actor_rollout_ref.model"
 ROLLOUT, ACTOR, CORRECTION = "actor_rollout_ref.rollout", "actor_rollout_ref.actor", "algorithm.rollout_correction"
 
 
@@ -77,6 +78,7 @@ TOGETHER: list[tuple[dict[str, Any], str]] = [
     ({f"{CORRECTION}.bypass_mode": True, f"{ROLLOUT}.calculate_log_probs": False}, "calculate_log_probs=False"),
     ({f"{ROLLOUT}.n": 1}, "a group of one response"),
     ({f"{ROLLOUT}.multi_turn.enable": True}, "default_agent_loop=tool_agent"),
+    ({f"{MODEL}.lora_rank": 8, f"{ROLLOUT}.layered_summon": True}, "load_format=safetensors, or leave layered_"),
     ({f"{ROLLOUT}.agent.agent_loop_manager_class": None}, "agent_loop_manager_class=None: without madrl's plug-in"),
     ({"trainer.v1.sampler.custom_sampler.path": None}, "custom_sampler.path=None: without madrl's plug-in"),
     ({"trainer.default_local_dir": "/elsewhere"}, "set paths.run"),
@@ -105,6 +107,9 @@ ACCEPTED: list[dict[str, Any]] = [
     {"algorithm.use_kl_in_reward": True, "algorithm.kl_ctrl.type": "adaptive"},
     {f"{ROLLOUT}.name": "sglang"},
     {f"{ROLLOUT}.multi_turn.enable": True, f"{ROLLOUT}.agent.default_agent_loop": "tool_agent"},
+    {f"{MODEL}.lora_rank": 8},
+    {f"{MODEL}.lora_rank": 8, f"{ROLLOUT}.layered_summon": True, f"{ROLLOUT}.load_format": "safetensors"},
+    {f"{MODEL}.lora_rank": 8, f"{ROLLOUT}.layered_summon": True, f"{MODEL}.lora.merge": True},
     {"trainer.rollout_data_dir": None},
     {f"{ROLLOUT}.agent.agent_loop_manager_class": "mine.DerivedManager"},
 ]
