@@ -85,6 +85,9 @@ CELL_KEYS = (
 GPUS_KEY = "trainer.n_gpus_per_node"
 """The config key of the GPUs that a run takes of each node, in veRL's trainer and in its SFT trainer."""
 
+SPLIT_KEY = "actor_rollout_ref.rollout.tensor_model_parallel_size"
+"""The config key of the GPUs that the model is split over while it is sampled."""
+
 TEMPLATE_KEY = "data.apply_chat_template_kwargs"
 """The config key of the arguments of the model's chat template."""
 
@@ -214,8 +217,8 @@ class Recipe:
     @property
     def warm_start(self) -> "Recipe":
         """The recipe of the warm start that this one's training starts from when no model is named: on as many GPUs,
-        with the same arguments of the chat template."""
-        gpus = self._override(GPUS_KEY)
+        split over as many of them, with the same arguments of the chat template."""
+        gpus, split = self._override(GPUS_KEY), self._override(SPLIT_KEY)
         preset = self.record.config.get("data", {}).get("apply_chat_template_kwargs", {})
         template = [f"++{TEMPLATE_KEY}.{name}={hydra_value(value)}" for name, value in preset.items()]
         template += [
@@ -229,6 +232,7 @@ class Recipe:
             out=self.out,
             overrides=(
                 *((f"++sft.{GPUS_KEY}={gpus}",) if gpus else ()),
+                *((f"++warm_start.tensor_model_parallel_size={split}",) if split else ()),
                 *(f"++warm_start.chat_template{word.lstrip('+').removeprefix(TEMPLATE_KEY)}" for word in template),
             ),
         )

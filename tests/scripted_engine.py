@@ -20,8 +20,11 @@ class ScriptedEngines:
         self.reply = reply
         self.asked: list[Request] = []
         self.starts = 0
+        self.gpus_per_engine: list[int] = []
+        """As it was given for each file."""
 
     def start(self, sampling: Sampling, prompts: Prompts, gpus_per_engine: int, log_dir: Path) -> "ScriptedEngines":
+        self.gpus_per_engine.append(gpus_per_engine)
         return self
 
     def __enter__(self) -> "ScriptedEngines":

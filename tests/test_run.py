@@ -129,6 +129,14 @@ def test_the_warm_start_takes_as_many_gpus_as_the_training(tmp_path: Path) -> No
     assert not [word for word in stages_of(made)[1].command if "total_epochs" in word]
 
 
+def test_the_warm_start_splits_its_model_over_as_many_gpus_as_the_rollouts(tmp_path: Path) -> None:
+    made = recipe("math peak rkl actor_rollout_ref.rollout.tensor_model_parallel_size=2", tmp_path)
+    settings, _ = warm_start_compose(made.warm_start.hydra_overrides())
+    assert settings.tensor_model_parallel_size == 2
+    plain, _ = warm_start_compose(recipe("math peak rkl", tmp_path).warm_start.hydra_overrides())
+    assert plain.tensor_model_parallel_size == 1
+
+
 @pytest.mark.parametrize(
     ("words", "variables", "said"),
     [

@@ -20,7 +20,7 @@ CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
 WHOLE_NUMBERS = (
     "prompt_tokens", "response_tokens", "per_category", "rows_per_round", "samples_per_row", "epochs", "checkpoints",
-    "selection_samples",
+    "selection_samples", "tensor_model_parallel_size",
 )  # fmt: skip
 
 NAMING_TOKENS = 64
@@ -52,6 +52,7 @@ class WarmStart:
     epochs: int
     checkpoints: int
     selection_samples: int
+    tensor_model_parallel_size: int
     sft_config: str
     sft: dict[str, Any]
     """Dotted keys of veRL's SFT config, on top of ``sft_config``."""

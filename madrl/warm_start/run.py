@@ -108,6 +108,9 @@ def _check(settings: WarmStart) -> "DictConfig":
 AFTER_SAMPLING = ("sft", "warm_start.epochs", "warm_start.checkpoints", "warm_start.selection_samples")
 """The nodes of the config that decide nothing about what is sampled."""
 
+NOT_DECIDING = ("warm_start.tensor_model_parallel_size",)
+"""Keys of the config that may change at any time."""
+
 MADE_AFTER_SAMPLING = ("sampling.json", "sft.parquet", "sft", "selection.json", "selection")
 
 
@@ -123,7 +126,7 @@ def _claim(run: Path, config: Mapping[str, Any]) -> None:
         later = {key for key in before | now if f"{key}.".startswith(tuple(f"{node}." for node in AFTER_SAMPLING))}
         remedy = "go on with it as it was begun, give this one another folder, or remove that one"
         open_ = () if (run / "model").exists() else later
-        check_same(old, new, f"{run} holds a warm start with", remedy, open_)
+        check_same(old, new, f"{run} holds a warm start with", remedy, (*open_, *NOT_DECIDING))
         if changed := sorted(key for key in open_ if before.get(key) != now.get(key)):
             print(f"{changed[0]} is another than before: the samples are kept, the finetuning starts afresh")
             for made in (run / name for name in MADE_AFTER_SAMPLING):
@@ -198,7 +201,13 @@ def _select(settings: WarmStart, models: Mapping[int, Path], start: StartSampler
         )
         out = folder / f"step-{step}.jsonl"
         done = generate_file(
-            settings.selection, out, sampling, settings.grader, settings.selection_samples, start=start
+            settings.selection,
+            out,
+            sampling,
+            settings.grader,
+            settings.selection_samples,
+            gpus_per_engine=settings.tensor_model_parallel_size,
+            start=start,
         )
         found.append(coverage_of(step, done.lines, settings.grader.categories, settings.target))
     chosen = choose(found, settings.wanted)

@@ -133,7 +133,8 @@ def sample(settings: WarmStart, start: StartSampler = Engines) -> dict[str, Harv
     decides = {key: getattr(settings, key) for key in ("per_category", "rows_per_round", "samples_per_row")}
     data, out = settings.data / "train.parquet", settings.run / "samples.jsonl"
     decides["asked_tokens"] = settings.asked_tokens
-    with Responses(data, out, sampling, settings.grader, settings.naming, decides, start=start) as responses:
+    gpus = settings.tensor_model_parallel_size
+    with Responses(data, out, sampling, settings.grader, settings.naming, decides, gpus, start) as responses:
         rows = list(responses.rows)
         random.Random(settings.seed).shuffle(rows)
         harvests = harvests_of([], names, settings.asked_tokens)

@@ -35,6 +35,7 @@ def settings(**changed: Any) -> WarmStart:
         "epochs": 1,
         "checkpoints": 2,
         "selection_samples": 2,
+        "tensor_model_parallel_size": 1,
         "sft_config": "miniature_sft",
         "sft": {"data.train_batch_size": 4},
     }

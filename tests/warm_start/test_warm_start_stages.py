@@ -193,9 +193,29 @@ def test_what_decides_the_samples_may_not_change(stage: Stage, capsys: pytest.Ca
     assert "holds a warm start with warm_start.temperature=1.0, not 0.5" in capsys.readouterr().err
 
 
+def test_its_engines_take_as_many_gpus_as_the_config_says_which_may_change_at_any_time(
+    stage: Stage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*arguments: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stages, "choose", stop)
+        assert stage.call("warm_start.tensor_model_parallel_size=2") == 130
+    assert stage.engines.gpus_per_engine == [2] * 6, "the samples, and the base model with four checkpoints"
+    config = yaml.safe_load((stage.run / "config.yaml").read_text())
+    del config["warm_start"]["tensor_model_parallel_size"]  # one of before the key existed
+    (stage.run / "config.yaml").write_text(yaml.safe_dump(config))
+    assert stage.call() == 0
+    assert stage.call("warm_start.tensor_model_parallel_size=4") == 0
+    assert len(stage.finetunings) == 2, "the second found its checkpoints"
+    assert "starts afresh" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
+        ("warm_start.tensor_model_parallel_size=0", "warm_start.tensor_model_parallel_size=0 is not a whole number ab"),
         ("warm_start.epochs=0", "warm_start.epochs=0 is not a whole number above 0"),
         ("warm_start.min_yield=1", "warm_start.min_yield=1 is not a number in [0, 1)"),
         ("warm_start.min_yield=low", "warm_start.min_yield='low' is not a number in [0, 1)"),
