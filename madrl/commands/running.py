@@ -78,10 +78,15 @@ def warm_start(parser: ArgumentParser, words: Sequence[str]) -> None:
 
 def train(parser: ArgumentParser, words: Sequence[str]) -> None:
     """Run or resume one training run with veRL."""
+    only = "only check the rows of the data, and the lengths of their prompts for the model that paths.model names"
+    parser.add_argument("--check-data", action="store_true", help=only)
     args = parse_overrides(parser, words)
-    from madrl.trainer.launch import train
+    from madrl.trainer.launch import check_data, train
 
-    train(args.overrides, args.dry_run)
+    if args.check_data:
+        check_data(args.overrides)
+    else:
+        train(args.overrides, args.dry_run)
 
 
 def rehearse(parser: ArgumentParser, words: Sequence[str]) -> None:

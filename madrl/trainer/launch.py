@@ -79,11 +79,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
             print(note, file=sys.stderr, flush=True)
         print(OmegaConf.to_yaml(config), end="")
         return
-    for path in files_of(config.data.train_files) + files_of(config.data.val_files):
-        check_parquet(path, list(config.madrl.categories))
-    found = check_row_targets(config)
-    if found.training:
-        print(found, flush=True)
+    _check_rows(config)
     run = RunFolder(config.paths.run)
     total = int(config.trainer.total_training_steps)
     # Before the folder is claimed with a config that has to change.
@@ -115,6 +111,23 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
                 _validate(run, config)
     if config.hub.model_id is not None:
         print(push_last(config), flush=True)
+
+
+def check_data(overrides: Sequence[str]) -> None:
+    """What ``train`` looks at in the data of the run that ``overrides`` describe, and nothing else. Raises MadrlError
+    for a bad config or data file, and prompts that are too long."""
+    config = compose(overrides)
+    _check_rows(config)
+    check_prompt_lengths(config)
+
+
+def _check_rows(config: DictConfig) -> None:
+    """Raises MadrlError for a bad data file; prints what targets of their own its prompts have."""
+    for path in files_of(config.data.train_files) + files_of(config.data.val_files):
+        check_parquet(path, list(config.madrl.categories))
+    found = check_row_targets(config)
+    if found.training:
+        print(found, flush=True)
 
 
 def _notices(run: RunFolder, began: int) -> Callable[[int], list[str]]:

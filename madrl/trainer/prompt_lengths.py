@@ -2,7 +2,8 @@
 
 veRL drops them with ``data.filter_overlong_prompts``, from the training and the validation files alike, and otherwise
 cuts off their beginning; either way a line in its log is all that one sees. Training prompts may be dropped, and the
-number is said. A validation prompt never is: its file is a fixed set of problems.
+number is said. A validation prompt never is: its file is a fixed set of problems. Of the holdout, which vLLM samples
+without veRL, long prompts are sampled whole, and their number is said.
 
 Images, audio and a dataset class of the user's own (``data.custom_cls``) are not covered.
 """
@@ -12,6 +13,7 @@ import heapq
 import io
 from collections.abc import Sequence
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -29,34 +31,47 @@ HINTED_LOOKED_AT = 32
 
 
 def check_prompt_lengths(config: DictConfig) -> None:
-    """Print how many training prompts are left out. Raises MadrlError, with their number and the length that would
-    hold them, when validation prompts would be left out, when any prompt would be cut off, hinted ones included, and
-    when no training batch is left."""
+    """Print how many training prompts are left out, and how many of the holdout are longer. Raises MadrlError, with
+    their number, the file and the row of the longest, and the length that would hold them, when validation prompts
+    would be left out, when any prompt would be cut off, hinted ones included, and when no training batch is left."""
     data = config.data
     if data.custom_cls.path is not None:
         return
     tokenizer = _tokenizer(config.actor_rollout_ref.model)
     limit, filtered = int(data.max_prompt_length), bool(data.filter_overlong_prompts)
     options = _template_options(data)
-    for kind, files in (("validation", data.val_files), ("training", data.train_files)):
-        lengths = [length for path in files_of(files) for length in prompt_lengths(path, tokenizer, options)]
-        overlong = sum(length > limit for length in lengths)
+    holdout = [str(path) for path in [Path(config.paths.data) / "holdout.parquet"] if path.exists()]
+    for kind, files in (
+        ("validation", files_of(data.val_files)),
+        ("training", files_of(data.train_files)),
+        ("holdout", holdout),
+    ):
+        lengths = [
+            (length, f"{path} row {row}")
+            for path in files
+            for row, length in enumerate(prompt_lengths(path, tokenizer, options))
+        ]
+        overlong = sum(length > limit for length, _ in lengths)
         if not overlong:
             continue
+        most, where = max(lengths)
         found = (
             f"{overlong} of {len(lengths)} {kind} prompts are longer than data.max_prompt_length={limit} tokens (the "
-            f"longest has {max(lengths)})"
+            f"longest, {where}, has {most})"
         )
+        if kind == "holdout":
+            print(f"{found} and are sampled whole", flush=True)
+            continue
         if kind == "validation" or not filtered:
             fate = "leave them out" if filtered else "cut off their beginning"
             raise MadrlError(
-                f"{found}; veRL would {fate} without a word: set data.max_prompt_length={max(lengths)}, or prepare the "
-                "data without them"
+                f"{found}; veRL would {fate} without a word: set data.max_prompt_length={most}, or prepare the data "
+                "without them"
             )
         if len(lengths) - overlong < data.train_batch_size:
             raise MadrlError(
                 f"{found}, which leaves less than one batch of data.train_batch_size={data.train_batch_size}: set "
-                f"data.max_prompt_length={max(lengths)}"
+                f"data.max_prompt_length={most}"
             )
         print(f"{found} and are left out", flush=True)
     if config.madrl.hints:

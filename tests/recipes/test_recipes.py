@@ -358,8 +358,8 @@ def test_a_dry_run_shows_the_stages_with_the_model_of_each(tmp_path: Path) -> No
     plan = [line for line in done.stdout.splitlines() if line.startswith("#")]
     model = f"{tmp_path}/gsm8k_warm_start_gpu_seed42/model"
     assert plan[0] == f"# gsm8k_peak_rkl_gpu_seed42, starting from {model}"
-    assert plan[2].startswith("# 2. [warm_start] from Qwen/Qwen3-4B-Instruct-2507: ")
-    assert plan[2].endswith(f" to {model}")
-    assert f" from {model}, to {tmp_path}/gsm8k_peak_rkl_gpu_seed42" in plan[3]
+    assert plan[3].startswith("# 3. [warm_start] from Qwen/Qwen3-4B-Instruct-2507: ")
+    assert plan[3].endswith(f" to {model}")
+    assert f" from {model}, to {tmp_path}/gsm8k_peak_rkl_gpu_seed42" in plan[4]
     assert yaml.safe_load(done.stdout)["actor_rollout_ref"]["model"]["path"] == model
     assert list(tmp_path.iterdir()) == []

@@ -6,6 +6,7 @@ import pytest
 from omegaconf import OmegaConf
 from verl.utils.dataset.rl_dataset import RLHFDataset
 
+from madrl import cli
 from madrl.errors import MadrlError
 from madrl.miniature.model import build_tokenizer
 from madrl.schema import make_row, write_parquet
@@ -57,7 +58,10 @@ def limit(folder: Path, model: Path) -> tuple[int, int]:
 def test_a_validation_prompt_is_never_dropped_without_a_word(tmp_path: Path, model: Path) -> None:
     short, long = limit(tmp_path, model)
     run = overrides(tmp_path, model, [SHORT] * 4, [SHORT, LONG, SHORT], f"data.max_prompt_length={short}")
-    with pytest.raises(MadrlError, match=rf"1 of 3 validation prompts .* leave them out .*max_prompt_length={long}"):
+    with pytest.raises(
+        MadrlError,
+        match=rf"1 of 3 validation .*/validation.parquet row 1, has {long}\).* leave them out .*_length={long}",
+    ):
         train(run)
     assert not (tmp_path / "run").exists()
     check_prompt_lengths(compose([*run[:-1], f"data.max_prompt_length={long}"]))
@@ -69,8 +73,40 @@ def test_training_prompts_may_be_dropped_and_their_number_is_said(
     short, long = limit(tmp_path, model)
     run = overrides(tmp_path, model, [SHORT, SHORT, LONG], [SHORT], f"data.max_prompt_length={short}")
     check_prompt_lengths(compose(run))
-    said = f"1 of 3 training prompts are longer than data.max_prompt_length={short} tokens (the longest has {long})"
-    assert said in capsys.readouterr().out
+    longest = f"{tmp_path}/train.parquet row 2, has {long}"
+    said = f"1 of 3 training prompts are longer than data.max_prompt_length={short} tokens (the longest, {longest})"
+    assert f"{said} and are left out\n" in capsys.readouterr().out
+
+
+def test_holdout_prompts_that_are_too_long_for_training_are_sampled_whole_which_is_said(
+    tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short, long = limit(tmp_path, model)
+    run = overrides(tmp_path, model, [SHORT] * 2, [SHORT], f"data.max_prompt_length={short}")
+    check_prompt_lengths(compose(run))
+    assert capsys.readouterr().out == "", "a run needs no holdout"
+    rows = [
+        make_row(data_source="digits", prompt=p, ability="none", ground_truth="7", index=i, split="holdout")
+        for i, p in enumerate((SHORT, LONG, SHORT))
+    ]
+    write_parquet(rows, tmp_path / "holdout.parquet")
+    check_prompt_lengths(compose(run))
+    longest = f"{tmp_path}/holdout.parquet row 1, has {long}"
+    said = f"1 of 3 holdout prompts are longer than data.max_prompt_length={short} tokens (the longest, {longest})"
+    assert capsys.readouterr().out == f"{said} and are sampled whole\n"
+
+
+def test_the_data_can_be_checked_alone(tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    short, long = limit(tmp_path, model)
+    bad = overrides(tmp_path, model, [SHORT] * 2, [SHORT, LONG], f"data.max_prompt_length={short}")
+    assert cli.main(["train", "--check-data", *bad]) == 2
+    longest = f"the longest, {tmp_path}/validation.parquet row 1, has {long}"
+    assert longest in capsys.readouterr().err
+    assert cli.main(["train", "--check-data", *bad[:-1], f"data.max_prompt_length={long}"]) == 0
+    assert not (tmp_path / "run").exists()
+    (tmp_path / "validation.parquet").unlink()
+    assert cli.main(["train", "--check-data", *bad]) == 2
+    assert "validation.parquet" in capsys.readouterr().err
 
 
 def test_a_prompt_that_would_be_cut_off_stops_the_run(tmp_path: Path, model: Path) -> None:
