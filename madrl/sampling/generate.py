@@ -40,7 +40,10 @@ from madrl.schema import Row
 from madrl.source import digest, plugin_modules
 
 BATCH = 512
-"""Responses that are sampled together, and what a kill can cost, on each engine."""
+"""Responses that are sampled together, and what a kill can cost, on each engine.
+
+An engine runs dry at the end of each, on purpose: were the next one begun before that, what is computed beside a
+response, and so its last bits, would depend on which batches an earlier call has made."""
 
 GRADED_LATER = 4
 """Batches that may wait for their verdicts while the engines go on."""
