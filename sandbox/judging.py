@@ -155,7 +155,12 @@ class Judge:
         as most wrong programs fail it."""
         for first, end in pairwise([0, *range(1, len(job.tests), CHECKED_TOGETHER), len(job.tests)]):
             tests = job.tests[first:end]
-            ran = self.run(replace(job, tests=tests, checker=None, keep_output=True)).tests
+            ran: list[TestResult] = []
+            outage: SandboxError | None = None
+            try:
+                self._run_the_rest(replace(job, tests=tests, checker=None, keep_output=True), ran, {})
+            except SandboxError as error:  # a test before it may have failed, which decides
+                outage = error
             ended_well = [(test, one.stdout) for test, one in zip(tests, ran, strict=False) if one.verdict == "AC"]
             with closing(self._asked(checker, ended_well)) as found:
                 for one in ran:
@@ -166,6 +171,8 @@ class Judge:
                     yield judged
                     if job.ends_with(judged.verdict):
                         return
+            if outage:
+                raise outage
 
     def _asked(self, checker: Program, cases: Sequence[tuple[TestCase, bytes]]) -> Generator[Checked, None, None]:
         """The checker's word on each output, asked for when it is wanted. One at which its sandbox is lost twice is

@@ -61,6 +61,14 @@ def test_what_an_outage_keeps_from_being_run_is_not_left_out_of_the_results(
     assert (answer["verdict"], answer["tests"], OURS in answer["message"]) == ("IE", [], True), answer
 
 
+@pytest.mark.parametrize("checker", [None, COMPARES.format(otherwise="pass")])
+def test_a_test_that_fails_before_an_outage_decides(short_of_memory: Any, checker: str | None) -> None:
+    """A checker sees the outputs of several tests together, once the program has ended."""
+    code = f"n = int(input())\nif n == 2: {HOARDS}\nprint('1', 2 + (n == 1))"
+    answer = judged(short_of_memory, code, checker, count=4)
+    assert (answer["verdict"], answer["first_failed"], len(answer["tests"])) == ("WA", 1, 2), answer
+
+
 GROWS = f"""if n == 0: x = b'a' * (2000 << 20)
 {HELD}x = b'a' * (200 << 20)
 """
