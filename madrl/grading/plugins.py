@@ -10,11 +10,12 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args, get_origin
 
 from madrl.errors import MadrlError
 from madrl.extras import require
 from madrl.files import json_object
+from madrl.rollout import Rollout
 
 Plugin = str | Callable[..., Any]
 """How a user names a classifier or a verifier."""
@@ -108,8 +109,8 @@ def with_arguments(
 
 
 def takes_several(plugin: Callable[..., Any], what: str) -> bool:
-    """Whether the first parameter of a plug-in is annotated ``list[Rollout]`` or ``Sequence[Rollout]``: then it gets
-    several responses at once, and returns a list of as many results.
+    """Whether the first parameter of a plug-in is annotated ``list[Rollout]`` or ``Sequence[Rollout]``, or with a
+    subclass in its place: then it gets several responses at once, and returns a list of as many results.
 
     Raises MadrlError, which calls the plug-in ``what``, for any other annotation that has Rollout in it.
     """
@@ -125,7 +126,8 @@ def takes_several(plugin: Callable[..., Any], what: str) -> bool:
     if isinstance(annotation, type):
         return False
     text = annotation if isinstance(annotation, str) else repr(annotation)
-    if _OF_ROLLOUTS.fullmatch(text):
+    listed = get_args(annotation) if get_origin(annotation) in (list, Sequence) else ()
+    if _OF_ROLLOUTS.fullmatch(text) or any(isinstance(of, type) and issubclass(of, Rollout) for of in listed):
         return True
     if re.search(r"\bRollout\b", text) and not re.fullmatch(_ROLLOUT, text):
         raise MadrlError(

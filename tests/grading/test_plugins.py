@@ -229,6 +229,10 @@ def quoted_one(rollout: "madrl.Rollout") -> None: ...
 def like_one(rollout: RolloutLike) -> None: ...
 def for_the_type_checker(rollouts: "list[Rollout]", other: "NoSuchType") -> None: ...  # type: ignore[name-defined]  # noqa: F821
 async def waiting(rollouts: Sequence[Rollout]) -> None: ...
+def listed_like(rollouts: list[RolloutLike]) -> None: ...
+def listed_like_quoted(rollouts: "List[RolloutLike]") -> None: ...  # noqa: UP006
+def in_sequence_like(rollouts: Sequence[RolloutLike]) -> None: ...
+def bare_list(rollouts: List) -> None: ...  # type: ignore[type-arg]  # noqa: UP006
 
 
 class Batched:
@@ -238,9 +242,10 @@ class Batched:
 @pytest.mark.parametrize(
     ("plugin", "several"),
     [
-        *((plugin, False) for plugin in (quoted_one, like_one)),
+        *((plugin, False) for plugin in (quoted_one, like_one, bare_list)),
         *((plugin, False) for plugin in (one, unnamed, texts, min, words, functools.partial(words, short=2))),
         *((plugin, True) for plugin in (listed, quoted, half_quoted, for_the_type_checker, waiting, Batched())),
+        *((plugin, True) for plugin in (listed_like, listed_like_quoted, in_sequence_like)),
         (forward, True),
         (functools.partial(half_quoted, limit=2), True),
     ],
