@@ -58,7 +58,16 @@ def ends_the_caller(error: BaseException) -> bool:
         return task is not None and task.cancelling() > 0
     if isinstance(error, KeyboardInterrupt):  # Ctrl-C: Python raises it in the main thread alone
         return threading.current_thread() is threading.main_thread()
-    return isinstance(error, GeneratorExit)
+    if isinstance(error, GeneratorExit):  # who is closed does not run, where a function that raises it does
+        return not _in_a_task()
+    return False
+
+
+def _in_a_task() -> bool:
+    try:
+        return asyncio.current_task() is not None
+    except RuntimeError:  # no loop runs
+        return False
 
 
 def is_async(function: Callable[..., Any]) -> bool:

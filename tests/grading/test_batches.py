@@ -190,6 +190,16 @@ async def test_what_is_no_exception_leaves_its_batch_ungraded_and_keeps_nobody_w
         assert all(type(error).__name__ in one.reason for one in lost)
 
 
+async def test_what_waits_behind_a_batch_that_is_lost_to_no_exception_is_classified() -> None:
+    async def classify(rollouts: list[Rollout]) -> list[str]:
+        if rollouts[0].response == "lost":
+            raise GeneratorExit("closed")
+        return ["a"] * len(rollouts)
+
+    found = await asyncio.wait_for(grades(classify, *["lost"] * batches.MAX_BATCH, "a"), 60)
+    assert [one.category for one in found] == [None] * batches.MAX_BATCH + ["a"]
+
+
 async def test_a_response_that_nobody_waits_for_any_more_costs_its_batch_nothing() -> None:
     started, may_go = asyncio.Event(), asyncio.Event()
 

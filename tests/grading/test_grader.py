@@ -123,6 +123,10 @@ async def panics_async(rollout: Rollout) -> str:
     raise Panic("index out of bounds")
 
 
+async def closes_async(rollout: Rollout) -> str:
+    raise GeneratorExit("closed")
+
+
 async def waits_for_what_was_cancelled(rollout: Rollout) -> str:
     asked = asyncio.create_task(asyncio.sleep(1000, "en"))
     asked.cancel()
@@ -137,6 +141,7 @@ async def waits_for_what_was_cancelled(rollout: Rollout) -> str:
         (leaves_async, "classifier raised SystemExit: 3"),
         (panics, "classifier raised RuntimeError: Panic: index out of bounds"),
         (panics_async, "classifier raised Panic: index out of bounds"),
+        (closes_async, "classifier raised GeneratorExit: closed"),
         (waits_for_what_was_cancelled, "classifier raised CancelledError: "),
     ],
 )
@@ -223,7 +228,7 @@ async def test_a_grading_that_is_cancelled_itself_is_not_ungraded() -> None:
 
 
 def test_a_verifier_that_panics_leaves_the_correctness_ungraded() -> None:
-    for verifier in (panics, panics_async, waits_for_what_was_cancelled):
+    for verifier in (panics, panics_async, closes_async, waits_for_what_was_cancelled):
         assert grade(None, verifier, ()).correctness is None
 
 
