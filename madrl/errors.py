@@ -12,7 +12,8 @@ class MadrlError(ValueError):
 
 def check_texts(what: str, names: Iterable[object]) -> None:
     """Raises MadrlError for the first of the names, which it calls ``what``, that is no text: YAML reads a bare yes as
-    true, and a bare 1 as a number."""
+    true, and a bare 1e5 as a number."""
     for name in names:
         if not isinstance(name, str):
-            raise MadrlError(f"{what} {name!r} is no text: write it in quotes (YAML reads a bare yes as true)")
+            remedy = "write it in quotes (YAML reads a bare yes as true, and 1e5 as a number)"
+            raise MadrlError(f"{what} {name!r} is no text: {remedy}")

@@ -103,7 +103,11 @@ def resolve_target(spec: str | Mapping[str, float], categories: Sequence[str]) -
     for key, weight in spec.items():
         category = _declared(key, names)
         if category is None:
-            raise MadrlError(f"target names unknown category {key!r}: the declared categories are {list(names)}")
+            read = f"; put quotes around a name that YAML reads as a number or as true, as in {EXAMPLE}"
+            raise MadrlError(
+                f"target names unknown category {key!r}: the declared categories are {list(names)}"
+                f"{'' if isinstance(key, str) else read}"
+            )
         if category in named:
             raise MadrlError(f"target {dict(spec)!r} names category {category!r} twice: remove one")
         if not is_number(weight, 0, MAX_WEIGHT):

@@ -74,6 +74,8 @@ def test_a_key_that_yaml_or_hydra_read_as_something_else_is_matched_by_its_text(
     [
         (["true", "True"], {True: 1}, "unknown category True"),
         (["1", "2"], {3: 1}, "unknown category 3"),
+        (["1e5", "b"], {1e5: 1}, r"unknown category 100000.0: .* \['1e5', 'b'\]; put quotes around a name"),
+        (["yes", "no"], {True: 1}, r"unknown category True: .* quotes .* as in '{\"red\": 3, \"blue\": 1}'$"),
         (["1", "2"], {1: 1, "1": 2}, "names category '1' twice: remove one"),
         (["None", "none"], {None: 1}, "unknown category None"),
     ],
@@ -133,7 +135,8 @@ def test_a_bad_target_is_refused_by_name(spec: object, message: str) -> None:
         ({"a"}, r"categories \{'a'\} are no list"),
         (None, "categories None are no list"),
         (3, "categories 3 are no list"),
-        (["a", True], r"category True is no text: write it in quotes \(YAML reads a bare yes as true\)"),
+        (["a", True], r"category True is no text: write it in quotes \(YAML reads a bare yes as true"),
+        (["a", 1e5], r"category 100000.0 is no text: write it in quotes \(YAML .* as true, and 1e5 as a number\)"),
         (["a", None], "category None is no text"),
         ([1, 2], "category 1 is no text"),
         (["a", " "], "an empty category name"),

@@ -79,7 +79,7 @@ def test_a_pattern_that_backtracking_would_never_finish_takes_milliseconds(patte
         ({"patterns": {}}, "patterns are empty"),
         (
             {"patterns": {1: "a", 2: "b"}, "categories": ("1", "2")},
-            "patterns: category 1 is no text: write it in quotes (YAML reads a bare yes as true)",
+            "patterns: category 1 is no text: write it in quotes (YAML reads a bare yes as true, and",
         ),
         ({"patterns": {"a": "a"}, "match": "last"}, "match 'last': use one of unique, first"),
         (
