@@ -108,7 +108,7 @@ def all_gpus(notice: str) -> Iterator[None]:
 
 def check_sockets(job: str = "*") -> None:
     """Raises MadrlError for one of veRL's sockets that belongs to another user: a run of ours, whose Ray job is ``job``
-    where that is known, could not make its own.
+    where that is known, could not make its own; root's would take that one away.
 
     They are there while weights are sent, and after a kill. A training of another user between two steps is not seen.
     """
