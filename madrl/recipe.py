@@ -91,9 +91,10 @@ SPLIT_KEY = "actor_rollout_ref.rollout.tensor_model_parallel_size"
 TEMPLATE_KEY = "data.apply_chat_template_kwargs"
 """The config key of the arguments of the model's chat template."""
 
-ENTROPY_TOKENS = 8192
+ENTROPY_TOKENS = "${flash_attn:8192,${actor_rollout_ref.rollout.max_model_len}}"
 """Tokens of a micro-batch on GPUs with an entropy bonus, whose gradient holds three more tensors as large as the
-logits: half of what the profile takes where flash-attn is."""
+logits: half of what the profile takes where flash-attn is. Where it is not, and a micro-batch is padded to its longest
+response, as few as hold one response."""
 
 
 @dataclass(frozen=True)
@@ -286,7 +287,7 @@ class Recipe:
         found += [f"trainer.experiment_name={hydra_value(self.run_name)}"]
         found += [f"{key}={value}" for name, key in FORM_KEYS.items() if (value := getattr(self, name))]
         if self.entropy and self.profile == "gpu":
-            found.append(f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={ENTROPY_TOKENS}")
+            found.append(f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu={hydra_value(ENTROPY_TOKENS)}")
         if self.profile == "tiny" and self.record.is_synthetic:
             # This miniature knows nothing but the topics it was finetuned on, so it is evaluated on those.
             found.append(f"data.val_files={hydra_value(self.data / 'train_probe.parquet')}")

@@ -64,6 +64,16 @@ def _model_parallel(config: DictConfig) -> dict[str, int]:
     return {f"actor_rollout_ref.actor.{name}": OmegaConf.select(actor, name) for name in names}
 
 
+def _gpus_of_a_sequence(config: DictConfig) -> int:
+    """Over how many GPUs a sequence of the training engine is split (``sp_size`` in veRL)."""
+    actor = config.actor_rollout_ref.actor
+    if config.model_engine == "megatron":
+        return int(actor.megatron.context_parallel_size)
+    if config.model_engine == "torchtitan":
+        return int(actor.torchtitan.tensor_parallel_size)
+    return math.prod(_model_parallel(config).values())
+
+
 def _check_groups(world: int, keys: dict[str, int], purpose: str, engine: str) -> None:
     size = math.prod(keys.values())
     if world % size:
@@ -113,10 +123,19 @@ def _nearest(key: str, now: int, values: Iterable[int]) -> str:
 
 
 def _check_micro_batches(config: DictConfig) -> None:
-    """That micro-batches of a fixed size divide each rank's share of an optimizer step."""
+    """That micro-batches of a fixed size divide each rank's share of an optimizer step, and that those which are cut by
+    tokens hold the longest response with its prompt, which may be split over GPUs."""
     node, ranks = config.actor_rollout_ref, data_parallel_ranks(config)
     step = node.actor.ppo_mini_batch_size * node.rollout.n
+    longest, gpus = config.data.max_prompt_length + config.data.max_response_length, _gpus_of_a_sequence(config)
     for name, cut in MICRO_BATCHES.items():
+        key = f"{name}_max_token_len_per_gpu"
+        if OmegaConf.select(node, f"{cut}use_dynamic_bsz") and (tokens := OmegaConf.select(node, key)) * gpus < longest:
+            raise MadrlError(
+                f"actor_rollout_ref.{key}={tokens}: a prompt and its response may have {longest} tokens "
+                "(data.max_prompt_length + data.max_response_length), and veRL ends at the first that does not fit "
+                f"into a micro-batch: set it to {math.ceil(longest / gpus)} at least"
+            )
         key = f"{name}_micro_batch_size_per_gpu"
         size = OmegaConf.select(node, key)
         if OmegaConf.select(node, f"{cut}use_dynamic_bsz") or size is None or step % (ranks * size) == 0:

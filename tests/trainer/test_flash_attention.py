@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from madrl.errors import MadrlError
+from madrl.recipe import ENTROPY_TOKENS
 from madrl.trainer.compose import compose
 from madrl.trainer.flash_attention import check_attention, trouble
 from madrl.trainer.sft import Finetuning
@@ -51,6 +52,8 @@ def test_a_run_on_gpus_takes_flash_attn_where_it_is(tmp_path: Path, monkeypatch:
     config = compose(GPU)
     assert chosen(config.actor_rollout_ref.model) == chosen(finetuning(tmp_path)) == (True, "flash_attention_2")
     assert config.actor_rollout_ref.actor.ppo_max_token_len_per_gpu == 16384
+    entropy = compose([*GPU, f"actor_rollout_ref.actor.ppo_max_token_len_per_gpu='{ENTROPY_TOKENS}'"])
+    assert entropy.actor_rollout_ref.actor.ppo_max_token_len_per_gpu == 8192
     check_attention(config)
     tiny = compose(["task=synthetic_closed", "profile=tiny", "trainer.experiment_name=x", "paths.model=x"])
     assert chosen(tiny.actor_rollout_ref.model) == (False, "sdpa")

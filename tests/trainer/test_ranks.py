@@ -111,6 +111,20 @@ def test_a_micro_batch_that_does_not_divide_a_rank_s_share_is_refused(key: str) 
         compose([*TINY, *batch, f"{name}=48"])
 
 
+@pytest.mark.parametrize("key", ["actor.ppo", "ref.log_prob", "rollout.log_prob"])
+def test_a_micro_batch_that_the_longest_response_does_not_fit_into_is_refused(key: str) -> None:
+    tokens = f"actor_rollout_ref.{key}_max_token_len_per_gpu"
+    longest = ["data.max_prompt_length=1000", "data.max_response_length=8000"]
+    with pytest.raises(MadrlError, match=f"{tokens}=8999: .* may have 9000 tokens .* set it to 9000 at least"):
+        compose([*GPU, *longest, f"{ACTOR}.ppo_max_token_len_per_gpu=9000", f"{tokens}=8999"])
+    halved = [f"{ACTOR}.ppo_max_token_len_per_gpu=4500", f"{ACTOR}.fsdp_config.ulysses_sequence_parallel_size=2"]
+    compose([*GPU, *longest, *halved])
+    ref = "actor_rollout_ref.ref.log_prob"
+    compose(
+        [*GPU, f"{ref}_use_dynamic_bsz=false", f"{ref}_micro_batch_size_per_gpu=1", f"{ref}_max_token_len_per_gpu=1"]
+    )
+
+
 def test_a_log_prob_micro_batch_counts_where_only_the_update_s_are_cut_by_tokens() -> None:
     fixed = ["actor_rollout_ref.ref.log_prob_use_dynamic_bsz=false"]
     key = "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu"
