@@ -31,8 +31,8 @@ _LATEX_SPACING = re.compile(
     re.VERBOSE,
 )
 _FRACTION = re.compile(r"\\[dt]frac(?![a-zA-Z])")
-_MEANT = re.compile(r"(?<![\d.])\.\d+|\w'+(?= ?\()")
-"""``.25``, and the primes of ``f''(x)``."""
+_MEANT = re.compile(r"(?<![\w.])\.\d+|\w'+(?=[\s$]*\()")
+"""``.25`` but not ``no.5``, and the primes of ``f''(x)``."""
 _PUNCTUATION = re.compile(r"(?<!\d)[.,:]|[.,:](?!\d)|[;?$\"'`]|\\[()\[\]]")
 
 
@@ -76,15 +76,18 @@ def normalised(text: str) -> str:
     r"""What two copies of one problem have in common: case, whitespace, LaTeX spacing and the punctuation of sentences
     are gone. Numbers stay whole (``1.5`` and ``1,000`` keep their signs), as does all that has a meaning in a formula
     (``-``, ``/``, ``!``, brackets)."""
+    return "".join(_PUNCTUATION.sub(" ", _plain(text)).split())
+
+
+def _plain(text: str) -> str:
     text = unicodedata.normalize("NFC", text).replace("’", "'").casefold()
-    text = _FRACTION.sub(r"\\frac", _LATEX_SPACING.sub(" ", text))
-    return "".join(_PUNCTUATION.sub(" ", text).split())
+    return _FRACTION.sub(r"\\frac", _LATEX_SPACING.sub(" ", text))
 
 
 def _with_marks(text: str) -> tuple[str, ...]:
     """The text ``normalised``, and what that leaves out and is no spelling. It is not part of it, as that decides which
     problem goes where."""
-    return (normalised(text), *_MEANT.findall(text))
+    return (normalised(text), *_MEANT.findall(_plain(text)))
 
 
 def without_duplicates(problems: Iterable[SourceProblem]) -> tuple[list[SourceProblem], list[DroppedRow]]:

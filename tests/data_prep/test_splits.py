@@ -38,10 +38,23 @@ def sizes(train: int, test: int) -> tuple[int, ...]:
         (r"\[x\]", "$$x$$"),
         ("Janet\u2019s ducks, and eggs.", "Janet's ducks and eggs"),
         ("one\ntwo", "one two"),
+        ("Find $f'(2)$.", r"Find $f'\left(2\right)$."),
+        ("Find $f'(2)$.", r"Find $f'\!(2)$."),
+        ("Find $f'(2)$.", "Find $f'  (2)$."),
+        ("Find $f'(2)$.", "Find $f\u2019(2)$."),
+        ("Let $F'(2)$ be given", "let $f'(2)$ be given"),
+        ("The boys' (4) toys", "The boys\u2019 (4) toys"),
+        ("The boys' (4) toys", "The boys' $(4)$ toys"),
+        ("Solve problem no.5", "Solve problem no. 5"),
+        ("He pays 2 dollars.5 apples", "He pays 2 dollars. 5 apples"),
+        ("Pay $.50", "pay  $ .50"),
+        ("It has sides 3,.5", "It has sides 3, .5"),
     ],
 )
 def test_spelling_alone_makes_no_new_problem(one: str, other: str) -> None:
     assert splits.normalised(one) == splits.normalised(other)
+    kept, _ = splits.without_duplicates([a_problem(0, text=one), a_problem(1, "test", other)])
+    assert [problem.origin for problem in kept] == ["test 1"]
 
 
 @pytest.mark.parametrize(
@@ -59,6 +72,19 @@ def test_spelling_alone_makes_no_new_problem(one: str, other: str) -> None:
 )
 def test_numbers_and_what_means_something_in_a_formula_are_kept(one: str, other: str) -> None:
     assert splits.normalised(one) != splits.normalised(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("It costs $.25", "It costs $25"),
+        ("at most -.5", "at most -5"),
+        ("Find $f'(2)$.", "Find $f(2)$."),
+        (r"Find $F''\left(2\right)$.", "Find $f'(2)$."),
+    ],
+)
+def test_a_point_or_a_prime_makes_a_new_problem(one: str, other: str) -> None:
+    assert len(splits.without_duplicates([a_problem(0, text=one), a_problem(1, "test", other)])[0]) == 2
 
 
 def test_problems_that_differ_by_a_point_or_a_prime_are_both_kept() -> None:
