@@ -25,6 +25,9 @@ SPLIT_OF_WORD = {"train": TRAIN, "valid": VALIDATION, "validation": VALIDATION, 
 SHOWN_FILES = 5
 """Of those that are left out."""
 
+HUGGING_FACE_METADATA = ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json")
+"""What the ``datasets`` library and repositories of the hub have beside the data."""
+
 SUFFIXES = (".jsonl", ".json", ".parquet", ".csv")
 BATCH_ROWS = 16
 """Rows of a parquet file in memory at a time: one CodeContests row can take megabytes."""
@@ -97,7 +100,8 @@ def local_parts(path: Path, configs: Sequence[str] = (), columns: Sequence[str] 
     splits = {file: _split_of(file.relative_to(root)) for file in files}
     if any(splits.values()):
         files = [file for file in files if splits[file]]
-        if others := [str(file.relative_to(root)) for file, split in splits.items() if not split]:
+        left_out = [file for file, split in splits.items() if not split and file.name not in HUGGING_FACE_METADATA]
+        if others := [str(file.relative_to(root)) for file in left_out]:
             shown = ", ".join(others[:SHOWN_FILES]) + (", ..." if len(others) > SHOWN_FILES else "")
             print(f"warning: left out, as other files name their split and these do not: {shown}", file=sys.stderr)
     return [_local_part(file, str(file.relative_to(root)), splits[file] or TRAIN, columns) for file in files]

@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import datasets  # type: ignore[import-untyped]
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -64,11 +65,24 @@ def test_a_file_without_a_split_is_no_part_of_a_dataset_that_names_splits(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_jsonl(tmp_path / "train.jsonl", ROWS[:2])
+    (tmp_path / "dataset_info.json").write_text('{"version": 1}')
     assert [record.fields for record in read(tmp_path)] == ROWS[:2]
     assert capsys.readouterr().err == ""
     write_jsonl(tmp_path / "more" / "part2.jsonl", ROWS[2:3])
     assert [record.fields for record in read(tmp_path)] == ROWS[:2]
     assert "these do not: more/part2.jsonl\n" in capsys.readouterr().err
+
+
+def test_what_hugging_face_writes_beside_the_data_is_not_said_to_be_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_jsonl(tmp_path / "train.jsonl", ROWS[:2])
+    datasets.DatasetDict({"part": datasets.Dataset.from_list(ROWS)}).save_to_disk(tmp_path)
+    (tmp_path / "dataset_infos.json").write_text("{}")  # older repositories of the hub
+    assert {file.name for file in tmp_path.rglob("*.json")} == set(sources.HUGGING_FACE_METADATA)
+    capsys.readouterr()
+    assert [record.fields for record in read(tmp_path)] == ROWS[:2]
+    assert capsys.readouterr().err == ""
 
 
 def test_a_folder_saved_from_the_hub_gives_the_wanted_configuration_only(tmp_path: Path) -> None:
