@@ -70,7 +70,8 @@ class JsonLines(logging.Formatter):
 
 
 class Edge:
-    """ASGI middleware that gives every request an id, lets in who may ask, and answers those that a drain cuts off.
+    """ASGI middleware that gives every request an id, lets in who may ask, and answers those that a drain or a
+    mistake of ours cuts off.
 
     With a token, a request without it gets 401, but for /health, which then says no more than how the service is.
     Without one, any process of the machine may ask, but a page in a browser may not: the name under which it has
@@ -112,6 +113,10 @@ class Edge:
                     raise
                 detail = "the service stops, and has no time left for this request"
                 await JSONResponse({"detail": detail}, 503, RETRY_LATER)(scope, receive, with_id)
+            except Exception:  # a mistake of ours: Starlette's own answer would not pass through here
+                if not begun:
+                    await JSONResponse({"detail": "Internal Server Error"}, 500)(scope, receive, with_id)
+                raise  # to the log
         elif self.token is None:
             detail = "this host name is not served: use localhost, 127.0.0.1 or [::1], or a service with a token"
             await JSONResponse({"detail": detail}, 421)(scope, receive, with_id)

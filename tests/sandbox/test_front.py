@@ -1,6 +1,7 @@
 """The front process: who may ask, what it refuses, and what it never does itself."""
 
 import asyncio
+import errno
 import json
 import os
 import resource
@@ -214,6 +215,23 @@ async def test_a_request_that_finds_no_descriptor_left_is_told_to_come_again(tmp
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert [answer.status_code for answer in answers] == [429, 504]
+
+
+async def test_a_mistake_of_ours_is_500_or_what_verls_client_repeats_and_is_left_to_the_log(tmp_path: Path) -> None:
+    _, state, app = scripted(tmp_path)
+
+    async def disk_is_full(_: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    state.service.do = disk_is_full  # type: ignore[method-assign]
+    ran = {"language": "python", "code": ""}
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        answers = [await client.post("/judge", json=REQUEST), await client.post("/run_code", json=ran)]
+    assert [answer.status_code for answer in answers] == [500, 504]
+    assert all("x-request-id" in answer.headers for answer in answers)
+    with pytest.raises(OSError, match="No space left"):  # the server, which logs it
+        await ask(app, "POST", "/run_code", json=ran)
 
 
 @pytest.mark.parametrize(
