@@ -403,10 +403,10 @@ def _fetched(box: Box, names: Sequence[str]) -> dict[str, bytes]:
     left = ARTIFACT_BYTES
     try:
         for name in names:
-            found = box.get(name, left) or {}
-            left -= sum(map(len, found.values()))
-            if name in found:
-                files[name] = found[name]
+            content = (box.get(name, left) or {}).get(name)  # a folder has other names
+            if content is not None:
+                files[name] = content
+                left -= len(content)
     except BoxLostError:
         box.sound = False
     return files

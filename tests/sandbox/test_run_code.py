@@ -93,8 +93,10 @@ def test_a_file_that_fills_the_programs_memory_comes_out_whole(service: Any) -> 
 
 
 def test_all_files_that_come_out_have_one_limit(service: Any) -> None:
-    code = "import os\nfor name, size in ('a', 40), ('b', 25), ('c', 1):\n    open(name, 'w').truncate(size << 20)"
-    answer = service.run_code(language="python", code=code, fetch_files=["a", "b", "c"])
+    """A folder is none of them, and takes no room."""
+    sizes = {"folder/file": 60, "a": 40, "b": 25, "c": 1}
+    code = f"import os\nos.mkdir('folder')\nfor name, size in {sizes}.items(): open(name, 'w').truncate(size << 20)"
+    answer = service.run_code(language="python", code=code, fetch_files=["folder", "a", "b", "c"])
     assert answer["status"] == "Success", {**answer, "files": {}}
     assert answer["files"].keys() == {"a", "c"}
 
