@@ -263,9 +263,9 @@ class Judge:
         return results
 
     def _run_from(self, job: RunJob, first: int, files: dict[str, bytes]) -> Iterator[TestResult]:
-        """Run the tests from ``first`` on in one sandbox and yield their results, up to one that runs out of memory:
-        those behind it have begun already, and whose fault it is when that happens again can be told from a new mark
-        only. Raises BoxLostError, SandboxError."""
+        """Run the tests from ``first`` on in one sandbox and yield their results; in a memory group up to one that runs
+        out of it: those behind have begun already, and whose fault it is when that happens again can be told from a new
+        mark only. Raises BoxLostError, SandboxError."""
         toolchain = self.toolchains[job.program.language]
         self._mark(job.language)
         tests = job.tests[first:]
@@ -279,7 +279,7 @@ class Judge:
                 if number == len(tests):  # however it has ended
                     files |= _fetched(box, job.fetch)
                 yield self._judge(job, toolchain, test, outcome)
-                if outcome.over_memory:
+                if outcome.over_memory and job.language in self.slot.groups:
                     return
 
     @contextmanager

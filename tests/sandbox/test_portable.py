@@ -72,3 +72,15 @@ def test_processes_stand_still_while_what_they_share_is_counted_and_then_go_on_a
     tests = [{"output": "1 0"}]
     answer = service.judge(language="cpp", code=FAMILY, tests=tests, memory_limit_mb=64, time_limit_s=20)
     assert answer["verdict"] == "AC", answer
+
+
+def test_tests_that_run_out_of_memory_share_a_sandbox(own_service: Callable[..., Any]) -> None:
+    """Each tells its process number: within a sandbox they go on, and in a new one they begin anew."""
+    service = own_service("--no-cgroups", "--slots", "1")
+    tells = "import os, signal, sys\nprint(os.getpid(), file=sys.stderr, flush=True)\n"
+    code = f"{tells}x = b'a' * (400 << 20)\nsignal.pause()"
+    limits = {"memory_limit_mb": 64, "time_limit_s": 20}
+    answer = service.judge(language="python", code=code, tests=[{}] * 4, stop_on_first_failure=False, **limits)
+    assert [one["verdict"] for one in answer["tests"]] == ["MLE"] * 4, answer
+    numbers = [int(one["message"]) for one in answer["tests"]]
+    assert numbers == sorted(set(numbers))
