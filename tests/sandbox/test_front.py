@@ -217,13 +217,15 @@ async def test_a_request_that_finds_no_descriptor_left_is_told_to_come_again(tmp
     assert [answer.status_code for answer in answers] == [429, 504]
 
 
-async def test_a_mistake_of_ours_is_500_or_what_verls_client_repeats_and_is_left_to_the_log(tmp_path: Path) -> None:
+async def test_a_mistake_of_ours_is_500_or_what_verls_client_repeats_and_is_left_to_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, state, app = scripted(tmp_path)
 
     async def disk_is_full(_: Any) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    state.service.do = disk_is_full  # type: ignore[method-assign]
+    monkeypatch.setattr(state.service, "do", disk_is_full)
     ran = {"language": "python", "code": ""}
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
