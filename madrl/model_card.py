@@ -41,9 +41,9 @@ def model_card(run: Run, name: str, step: int, evaluated_to: int) -> str:
     parts = [
         f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---",
         f"# {markdown_text(name)}",
-        f"{base if _is_on_hub(base) else Path(base).name}, trained by GRPO with MaD-RL towards a target distribution "
-        f"over the categories of its responses to the task {markdown_text(run.key.dataset)}. This is step {step} of "
-        f"{run.steps}.",
+        f"{markdown_text(base if _is_on_hub(base) else Path(base).name)}, trained by GRPO with MaD-RL towards a target "
+        f"distribution over the categories of its responses to the task {markdown_text(run.key.dataset)}. This is step "
+        f"{step} of {run.steps}.",
     ]
     if run.profile == "tiny":
         parts.append("It is a miniature, which shows that the machinery works and nothing else.")
@@ -53,8 +53,8 @@ def model_card(run: Run, name: str, step: int, evaluated_to: int) -> str:
     versions = ", ".join(f"{package} {version}" for package, version in facts.get("versions", {}).items())
     parts += [
         "## How it was trained",
-        f"Reward: {reward}; {run.prompts_per_step} prompts a step with {run.group_size} responses each; seed "
-        f"{run.key.seed}. Versions: {versions or f'madrl {__version__}'}.",
+        f"Reward: {markdown_text(reward)}; {run.prompts_per_step} prompts a step with {run.group_size} responses each; "
+        f"seed {run.key.seed}. Versions: {versions or f'madrl {__version__}'}.",
         "\n".join(["```bash", _command(facts.get("overrides", [])), "```"]),
         "Paths are shortened to their last part.",
     ]

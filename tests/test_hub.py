@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,11 @@ def test_names_are_text_on_the_card(tmp_path: Path) -> None:
     card = model_card(Run.load(run.folder.root), "mine", STEPS, STEPS)
     assert r"| \<b\>e\|n | 0.200 |" in card
     assert r"| \[z\](h) | 0.200 |" in card
+    config.write_text(config.read_text().replace("Qwen/Qwen3-4B-Instruct-2507", "/home/me/_warm_"))
+    run = Run.load(run.folder.root)
+    card = model_card(replace(run, key=replace(run.key, reward="rkl, with *length*")), "mine", STEPS, STEPS)
+    assert "\n\\_warm\\_, trained by GRPO" in card
+    assert r"Reward: rkl, with \*length\* add70;" in card
 
 
 def test_a_dump_that_nobody_could_classify_is_not_on_the_card(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from made_runs import Made, small_report, write_jsonl, write_run
 
 from madrl.cli import main
 from madrl.errors import MadrlError
+from madrl.markdown import markdown_text
 from madrl.report.build import parse_baseline
 from madrl.report.paper import published
 from madrl.report.study_plots import incomplete_note
@@ -107,6 +108,7 @@ HOSTILE = Table(
 def test_names_are_text_in_every_format() -> None:
     assert r"| x\|y | **0.1** <sub>1–2</sub> |" in markdown(HOSTILE)
     assert r"\<b\>" in markdown(HOSTILE)
+    assert markdown_text("~~x~~ &lt;b&gt;") == r"\~\~x\~\~ \&lt;b\&gt;"
     assert r"a\_b & <i> \\" in latex(HOSTILE)
     assert r"50 \% \& more" in latex(HOSTILE)
     assert r"\textbf{0.1} {\tiny 1--2}" in latex(HOSTILE)
