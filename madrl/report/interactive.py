@@ -63,7 +63,7 @@ def _text(words: str) -> str:
 def _without_zeros(panel: Panel) -> Panel:
     """The panel with zeros at the edge of its logarithmic axes, on which they have no place of their own."""
     for log, name in ((panel.log, "y"), (panel.log_x, "x")):
-        numbers = [value for one in panel.series for value in getattr(one, name)]
+        numbers = [value for one in panel.series for values in _along(one, name).values() for value in values]
         if not log or 0 not in numbers:
             continue
         numbers += [level.low for level in panel.levels if level.axis == name]
@@ -73,12 +73,16 @@ def _without_zeros(panel: Panel) -> Panel:
             values = getattr(one, name)
             said = one.notes or [""] * len(values)
             notes = [f"{note} (is 0)" if v == 0 else note for v, note in zip(values, said, strict=True)]
-            shown: dict[str, Any] = {name: [edge if v == 0 else v for v in values], "notes": notes}
-            if one.kind == "line":  # of a whisker that ends at 0 the axis shows as much as it has
-                shown["low"] = [edge if v == 0 else v for v in one.low]
-            series.append(replace(one, **shown))
+            shown: dict[str, Any] = {of: [edge if v == 0 else v for v in on] for of, on in _along(one, name).items()}
+            series.append(replace(one, notes=notes, **shown))
         panel = replace(panel, series=series)
     return panel
+
+
+def _along(series: Series, axis: str) -> dict[str, Sequence[Any]]:
+    """What has a place of its own along the axis: of a whisker that ends at 0 the axis shows as much as it has."""
+    names = ("y", "low", "high") if series.kind == "line" and axis == "y" else (axis,)
+    return {name: getattr(series, name) for name in names}
 
 
 def _line(series: Series) -> list[dict[str, Any]]:

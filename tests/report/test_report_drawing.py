@@ -56,6 +56,19 @@ def test_a_page_has_gaps_where_a_curve_is_infinite_and_a_dot_where_a_bar_is_miss
     assert bars["data"][1]["text"] == ["", "●"]
 
 
+def test_a_curve_s_band_has_no_zeros_on_a_logarithmic_axis_of_a_page() -> None:
+    for y, low, high in (([0.3, 0.01], [0.2, 0.0], [0.4, 0.02]), ([0.3, 0.0], [0.2, 0.0], [0.4, 0.0])):
+        curve = Series("rkl", "line", [0, 10], y, "#009E73", low, high)
+        [choice] = plot_data(Plot("p", "", "", [Panel(["curves"], [curve], "JSD", log=True)]))["choices"]
+        edge = min(value for value in (*y, *low, *high) if value) / 1.5
+        drawn = [[value or edge for value in values] for values in (low, high, y)]
+        assert [trace["y"] for trace in choice["data"]] == drawn
+    # Its band has nothing to do with its other axis.
+    curve = Series("rkl", "line", [0, 10], [0.3, 0.0], "#009E73", [0.2, 0.0], [0.4, 0.0])
+    [choice] = plot_data(Plot("p", "", "", [Panel(["curves"], [curve], "JSD", log_x=True)]))["choices"]
+    assert [trace["y"] for trace in choice["data"]] == [[0.2, 0.0], [0.4, 0.0], [0.3, 0.0]]
+
+
 def drawn_figures(monkeypatch: pytest.MonkeyPatch) -> list[matplotlib.figure.Figure]:
     """Every figure that is saved from now on."""
     figures: list[matplotlib.figure.Figure] = []
