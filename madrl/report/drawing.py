@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unicodedata import east_asian_width
 
 from madrl.report.panels import DASHES, Level, Panel, Series
 
@@ -49,6 +50,7 @@ def draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], title
 
 def _draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], title: str) -> None:
     import matplotlib.pyplot as plt
+    from matplotlib.transforms import ScaledTranslation
 
     rows = math.ceil(len(panels) / columns)
     height = 4.2 if title else 3.6 if any(series.kind == "dots" for series in panels[0].series) else 2.7
@@ -63,6 +65,7 @@ def _draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], titl
         sharey="row" if any(panel.categories for panel in panels) and not title else False,
     )
     shared: dict[str, Any] = {}
+    deepest = 0.0
     for number, axes in enumerate(grid.flat):
         if number >= len(panels):
             axes.set_axis_off()
@@ -76,12 +79,16 @@ def _draw(panels: Sequence[Panel], columns: int, paths: Mapping[str, Path], titl
         if (number + 1) % columns == 0 or names[number] not in names[number + 1 :]:
             axes.set_title(panel.note, **NOTE)
         handles = _legend_handles(axes, panel)
+        below = _below_a_line(axes)
+        deepest = max(deepest, below)
         if title:
             style = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 2 if columns < 3 else 1}
+            style["bbox_transform"] = axes.transAxes + ScaledTranslation(0.0, -below, figure.dpi_scale_trans)
             axes.legend(handles.values(), handles, frameon=False, fontsize=9, **style)
         shared |= {name: handle for name, handle in handles.items() if name not in shared}
     for axes, panel in zip(grid.flat, panels, strict=False):  # now that all are drawn that share an axis
         _scale(axes, panel)
+    figure.set_figheight(figure.get_figheight() + rows * deepest)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
     else:
@@ -140,10 +147,25 @@ def _draw_panel(axes: Any, panel: Panel, inches: float) -> None:
 def _name_places(axes: Any, names: Sequence[str], inches: float) -> None:
     """The names of the places below a panel of this width: upright where they are too long to stand beside each other,
     and then only as many as there is room for."""
-    upright = max(map(len, names)) * len(names) * LETTER_WIDTH > inches
+    letters = max(sum(2 if east_asian_width(letter) in "WF" else 1 for letter in name) for name in names)
+    upright = letters * len(names) * LETTER_WIDTH > inches
     every = math.ceil(len(names) * LINE_HEIGHT / inches) if upright else 1
-    shown = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in names]
-    axes.set_xticks(range(0, len(names), every), shown[::every] if upright else names, rotation=90 if upright else 0)
+    shown = _shortened(names) if upright else names
+    axes.set_xticks(range(0, len(names), every), shown[::every], rotation=90 if upright else 0)
+
+
+def _shortened(names: Sequence[str]) -> Sequence[str]:
+    """The names without the middle of those that are too long, and with their numbers where that leaves two alike."""
+    half = LONGEST_NAME // 2
+    shown = [name if len(name) <= LONGEST_NAME else f"{name[: half - 1]}…{name[-half:]}" for name in names]
+    alike = len(set(shown)) < len(shown)
+    return [f"{number}: {name}" for number, name in enumerate(shown, 1)] if alike else shown
+
+
+def _below_a_line(axes: Any) -> float:
+    """How much higher than a line the names below a panel are that stand upright, in inches."""
+    upright = [label.get_window_extent().height for label in axes.get_xticklabels() if label.get_rotation()]
+    return max(0.0, float(max(upright, default=0.0) / axes.figure.dpi) - LINE_HEIGHT)
 
 
 def _scale(axes: Any, panel: Panel) -> None:

@@ -144,6 +144,35 @@ def test_the_names_of_many_categories_stand_upright_below_a_wide_figure_and_only
     assert {label.get_rotation() for label in figures[-1].axes[0].get_xticklabels()} == {0.0}
 
 
+ALIKE = [f"strongly agree with option {place}" for place in range(12)]
+IN_THE_MIDDLE = [f"what is in the middle: {place} of one and of all" for place in range(12)]
+WIDE = ["W" * 30 + str(place) for place in range(8)]
+CHINESE = ["日本語のカテゴリ名前長い" * 2 + str(place) for place in range(6)]
+
+
+@pytest.mark.filterwarnings("error:constrained_layout not applied", "ignore:Glyph")
+@pytest.mark.parametrize("names", [ALIKE, IN_THE_MIDDLE, WIDE, CHINESE])
+@pytest.mark.parametrize("title", ["", "a run"])
+def test_long_names_of_categories_can_be_told_apart_and_the_legend_lies_below_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], title: str
+) -> None:
+    figures = drawn_figures(monkeypatch)
+    for shown in (names, ["a", "b"]):
+        bars = Series("rkl", "bars", shown, [0.1] * len(shown), "#009E73")
+        draw([Panel(["shares"], [bars], "share")] * 2, 2, {"png": tmp_path / "a"}, title)
+    for each in figures:
+        each.draw_without_rendering()  # saving has left them at another resolution
+    figure, short = figures
+    assert len({label.get_text() for label in figure.axes[0].get_xticklabels()}) == len(names)
+    for axes in figure.axes:
+        below = [label.get_window_extent().y0 for label in axes.get_xticklabels()]
+        assert min(below) >= 0
+        if (legend := axes.get_legend()) is not None:
+            assert legend.get_window_extent().y1 < min(below)
+    room, as_ever = (each.axes[0].get_window_extent().height for each in (figure, short))
+    assert room > 0.8 * as_ever
+
+
 def test_what_plotly_reads_as_html_is_text_on_a_page() -> None:
     bars = Series("<b>r</b>", "bars", ["<i>", "a & b"], [0.5, None], "#009E73", notes=["<1>", ""], dots="<30")
     level = Level("<u>", 0.1, 0.2)
