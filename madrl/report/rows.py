@@ -191,10 +191,13 @@ class Study(NamedTuple):
                 found.setdefault(run.key.reward, set()).add(run.key.weight)
         return {name: _gated_first(found[name]) for name in sorted(found, key=place)}
 
-    def weights(self, dataset: str, target: str) -> list[str]:
-        """The weights that runs of any of the four divergences have, which each of them is to have."""
+    def weights(self, dataset: str, target: str, reward: str) -> list[str]:
+        """The weights that runs of a reward are to have: those that it has, and of the four divergences each additive
+        one that any of them has."""
         rewards = self.rewards(dataset, target)
-        return _gated_first({weight for name in DIVERGENCES for weight in rewards.get(name, [])})
+        shared = DIVERGENCES if reward in DIVERGENCES else ()
+        additive = {weight for name in shared for weight in rewards.get(name, []) if weight != GATED}
+        return _gated_first(additive.union(rewards.get(reward, [])))
 
     def keys(self, dataset: str, target: str, reward: str, weights: Sequence[str]) -> list[RunKey]:
         """The runs behind one row: ``weights`` times the seeds that any run of the dataset and target has."""
@@ -218,31 +221,31 @@ def main_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
     """Baseline files, and a row for each reward that any run has, the gated form left out: medians over runs. The rows
     of the four divergences are of all additive weights that any of them has."""
     rows = [row for row in study.baselines if (row.dataset, row.target) == (dataset, target)]
-    additive = [weight for weight in study.weights(dataset, target) if weight != GATED]
-    for reward, weights in study.rewards(dataset, target).items():
-        if mine := [weight for weight in weights if weight != GATED]:
-            weights = additive if reward in DIVERGENCES else mine
-            rows.append(_row(study, dataset, target, reward, weights, MAIN, MEDIAN))
+    for reward, own in study.rewards(dataset, target).items():
+        if any(weight != GATED for weight in own):
+            additive = [weight for weight in study.weights(dataset, target, reward) if weight != GATED]
+            rows.append(_row(study, dataset, target, reward, additive, MAIN, MEDIAN))
     return rows
 
 
 def grid_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
-    """A row for each divergence that any run has with each weight, gated first as the paper has it, and one for each
-    weight that a reward with something beside the paper's has: means over seeds."""
-    weights = study.weights(dataset, target)
+    """A row for each divergence that any run has, with something beside the paper's or without, and each weight that it
+    is to have, gated first as the paper has it: means over seeds."""
     return [
         _row(study, dataset, target, reward, [weight], GRID, MEAN)
-        for reward, own in study.rewards(dataset, target).items()
+        for reward in study.rewards(dataset, target)
         if reward.partition(", ")[0] in DIVERGENCES
-        for weight in (weights if reward in DIVERGENCES else own)
+        for weight in study.weights(dataset, target, reward)
     ]
 
 
 def synthetic_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
     """One row for each divergence that any run has: means over seeds."""
-    weights = study.weights(dataset, target)
     rewards = [reward for reward in study.rewards(dataset, target) if reward in DIVERGENCES]
-    return [_row(study, dataset, target, reward, weights, SYNTHETIC, MEAN) for reward in rewards]
+    return [
+        _row(study, dataset, target, reward, study.weights(dataset, target, reward), SYNTHETIC, MEAN)
+        for reward in rewards
+    ]
 
 
 def rows_of(study: Study, dataset: str, target: str) -> list[TableRow]:

@@ -143,9 +143,9 @@ def divergence_panels(study: Study, dataset: str, target: str) -> list[Panel]:
     """A panel for each metric, with a curve for each training objective; none without a validation dump."""
     found: dict[str, list[ScoredRun]] = {}
     expected = {}
-    additive = [weight for weight in study.weights(dataset, target) if weight != GATED]
     for reward in ("rlvr", *DIVERGENCES):
-        keys = study.keys(dataset, target, reward, [""] if reward == "rlvr" else additive)
+        weights = [weight for weight in study.weights(dataset, target, reward) if weight != GATED]
+        keys = study.keys(dataset, target, reward, weights)
         of_it = [run for run in study.of(dataset) if run.key in keys]
         if of_it:
             found[reward] = [run for run in of_it if run.state == DONE and run.curve]

@@ -1,6 +1,7 @@
 """The paper's tables of a study: fit and accuracy, the reward grid, SYNTHETIC, categories, all four divergences."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from madrl.divergence import DIVERGENCES
@@ -51,7 +52,8 @@ def study_tables(study: Study) -> list[Table]:
         tables += [main_table(study, real), mix_table(study, real)]
         # One additive weight alone: the main table says it all. The gated form is in no other table.
         gated = any(run.key.weight == GATED for dataset in real for run in study.of(dataset))
-        if gated or any(len(study.weights(*panel)) > 1 for panel in study.panels() if panel[0] in real):
+        names = product(study.panels(), DIVERGENCES)
+        if gated or any(len(study.weights(*panel, name)) > 1 for panel, name in names if panel[0] in real):
             tables.append(grid_table(study, real))
         tables.append(accuracy_table(study, real))
     if synthetic:

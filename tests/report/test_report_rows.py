@@ -467,6 +467,16 @@ def test_nothing_is_missing_where_each_target_has_its_own_weights_seeds_and_dive
     assert [panel.note for panel in divergence_panels(study, "gsm8k", "peak")] == [""] * 4
 
 
+def test_the_gated_form_is_expected_of_the_divergences_that_have_a_run_of_it(tmp_path: Path) -> None:
+    for divergence, seed in product(("l2", "rkl"), (1, 2)):
+        run_with(tmp_path, SKEWED[1], divergence=divergence, seed=seed)
+    run_with(tmp_path, SKEWED[1], form="gated", seed=1)
+    study = study_of(tmp_path)
+    assert missing_runs(study) == ["gsm8k uniform rkl gated seed 2: no run"]
+    rows = [(row.reward, row.weight) for row in grid_rows(study, "gsm8k", "uniform")]
+    assert rows == [("l2", "add70"), ("rkl", "gated"), ("rkl", "add70")]
+
+
 def test_two_runs_of_one_cell_are_refused(tmp_path: Path) -> None:
     write_run(Made(problems=2), tmp_path / "a")
     write_run(Made(problems=2), tmp_path / "b")
