@@ -93,20 +93,28 @@ def more_than_chance(one: Number, other: Number, floor: FloorAt | None, rows: in
     By the test of Games and Howell (1976): Tukey's for the largest of all differences between ``rows`` rows, with
     Welch's degrees of freedom, of the numbers' units. Of two single runs this is about other problems alone, and knows
     nothing of other training seeds. And where a ``floor`` is given, as where one of the two is a single run, by more
-    than single policies on the target differ (``floor.noise``).
+    than single policies on the target differ (``floor.noise``): the only limit where all runs are ``alike``.
     """
     if one.value is None or other.value is None or one.error is None or other.error is None:
         return None
     difference = one.value - other.value
-    if difference <= (floor.noise if floor else 0.0):
+    if difference <= max(floor.noise if floor else 0.0, ROUNDING):
         return False
+    if alike(one, other):
+        return None if floor is None else True
     squares = one.error**2, other.error**2
-    if not sum(squares):  # all runs alike
-        return True
     spare = sum(square**2 / (number.units - 1) for square, number in zip(squares, (one, other), strict=True))
     freedom = min(sum(squares) ** 2 / spare, MANY) if spare else MANY
     return _chance_of(difference / math.sqrt(sum(squares) / 2), rows, freedom) < CHANCE
 
+
+def alike(one: Number, other: Number) -> bool:
+    """Whether neither has an error, because all runs of each say the same: their scatter is then not known."""
+    return (one.error or 0.0) + (other.error or 0.0) < ROUNDING
+
+
+ROUNDING = 1e-12
+"""In nats: numbers that differ by less are the same."""
 
 MANY = 1e5
 """Degrees of freedom from which on the distribution is the normal's."""

@@ -24,7 +24,7 @@ from madrl.evaluation.dumps import DONE, Evaluation, RunKey
 from madrl.evaluation.metrics import exceeds, jsd_floor, jsd_per_prompt_floor
 from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.hints import counted_sessions
-from madrl.report.numbers import MEAN, MEDIAN, NO_NUMBER, FloorAt, Number, Statistic, more_than_chance, over
+from madrl.report.numbers import MEAN, MEDIAN, NO_NUMBER, FloorAt, Number, Statistic, alike, more_than_chance, over
 from madrl.report.study import TRAIN_POINTS, ScoredRun, is_synthetic
 from madrl.settings import Settings
 from madrl.targets import TARGETS
@@ -467,7 +467,7 @@ def comparisons(rows: Sequence[TableRow], per_prompt: bool = False) -> list[Comp
     def differs(row: TableRow) -> bool | None:
         if row is best or row not in competing:
             return None
-        single = 1 in (row.runs, best.runs)
-        return more_than_chance(number(row), number(best), floor if single else None, len(competing))
+        scatters = 1 not in (row.runs, best.runs) and not alike(number(row), number(best))
+        return more_than_chance(number(row), number(best), None if scatters else floor, len(competing))
 
     return [Comparison(row is best, differs(row)) for row in rows]

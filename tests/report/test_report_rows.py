@@ -299,6 +299,19 @@ def test_three_runs_that_are_each_within_the_floor_of_one_are_not_on_target_toge
     assert "∘" not in cells["rkl"]
 
 
+def test_runs_that_are_all_alike_are_told_apart_by_more_than_a_floor_s_scatter_only(tmp_path: Path) -> None:
+    near, nearer, far = (over([value] * 3, MEAN) for value in (0.0101, 0.01, 0.1))
+    floor = pooled_floor(UNIFORM, 1000)
+    assert more_than_chance(near, nearer, None, 4) is None
+    assert [more_than_chance(one, nearer, floor, 4) for one in (near, far)] == [False, True]
+    assert more_than_chance(over([0.1 + 0.2] * 3, MEAN), over([0.3] * 3, MEAN), None) is False  # rounding is nothing
+    for divergence, seed in product(("l2", "rkl"), (1, 2, 3)):
+        counts = (200,) * 5 if divergence == "l2" else (204, 199, 199, 199, 199)
+        run_with(tmp_path, counts, divergence=divergence, seed=seed)
+    rows = main_rows(study_of(tmp_path), "gsm8k", "uniform")
+    assert [one.differs_from_best for one in comparisons(rows)] == [None, False]
+
+
 def test_rows_whose_runs_lie_apart_are_told_apart() -> None:
     near, far = over([0.010, 0.011, 0.012], MEAN), over([0.030, 0.033, 0.036], MEAN)
     assert more_than_chance(far, near, None, 4) is True
