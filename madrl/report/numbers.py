@@ -57,7 +57,8 @@ class FloorAt(NamedTuple):
     mean: float
     p95: float
     p95_of_runs: float
-    """The 95th percentile of the number of a row: of the statistic of as many runs as it has."""
+    """The 95th percentile of the number of a row: of the statistic of as many runs as it has, where they are
+    independent of each other (``rows.INDEPENDENT``)."""
     noise: float
     """The largest difference between two single policies on the target that chance explains. Off it there is more."""
     n: str

@@ -37,6 +37,9 @@ SINGLE = "single run, and its 95 % interval, problems or their clusters resample
 
 MAIN, GRID, SYNTHETIC = "main", "grid", "synthetic"
 
+INDEPENDENT = 0.9
+"""Of a row's responses, the part that they must be worth if its runs are to count as independent of each other."""
+
 GATED = "gated"
 """The weight of the gated form, which the paper pools with no other."""
 
@@ -95,7 +98,7 @@ class TableRow:
     floor: FloorAt | None
     """The floor of ``jsd`` at the median on-support count of the runs."""
     floor_effective: FloorAt | None
-    """The same at the median number of independent responses that theirs are worth (``effective_samples``)."""
+    """The same at the median number of independent responses that theirs are worth (``effective_floor``)."""
     prompt_jsd: Number
     """Mean over prompts of the JSD of each prompt's own shares: the JSD of the paper's synthetic table."""
     prompt_n: Range | None
@@ -138,8 +141,8 @@ class TableRow:
 
     @property
     def off_target(self) -> bool | None:
-        """Whether the JSD is above that of as many runs of a policy on the target over problems like these; None where
-        either is missing."""
+        """Whether the JSD is above that of as many runs of a policy on the target over problems like these
+        (``floor_effective``); None where either is missing."""
         floor = self.floor_effective
         return None if self.jsd.value is None or floor is None else exceeds(self.jsd.value, floor.p95_of_runs)
 
@@ -331,13 +334,7 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
     of_prompts = [final["jsd_per_prompt"] for final in finals]
     by_category = {name: [final["by_category"][name] for final in finals] for name in names}
     on_support = [final["on_support"] for final in finals if final["on_support"]]
-    # Of a single problem it is not known; its responses are then taken for independent.
-    effective = [final["effective_on_support"] or final["on_support"] for final in finals if final["on_support"]]
-
-    def floor_at(counts: Sequence[float]) -> FloorAt | None:
-        if not counts:
-            return None
-        return pooled_floor(mean_target_in(finals[0]), max(1, int(np.median(counts))), statistic, len(finals))
+    target = mean_target_in(finals[0]) if finals else None
 
     def of_all(found: Sequence[Mapping[str, Any]], name: str, interval: str = "") -> Number:
         intervals = [one.get(interval) for one in found]
@@ -346,8 +343,10 @@ def _numbers(finals: Sequence[Evaluation], settings: Settings | None, statistic:
     return {
         "jsd": of_all(finals, "jsd", "jsd_interval"),
         "samples": range_of(final["samples"] for final in finals),
-        "floor": floor_at(on_support),
-        "floor_effective": floor_at(effective),
+        "floor": None
+        if target is None or not on_support
+        else pooled_floor(target, int(np.median(on_support)), statistic, len(finals)),
+        "floor_effective": None if target is None else effective_floor(target, finals, statistic),
         "prompt_jsd": of_all(of_prompts, "mean", "interval"),
         "prompt_n": range_of(of["n"] for of in of_prompts),
         "prompt_floor": _mean_floor(of_prompts, statistic),
@@ -387,6 +386,26 @@ def pooled_floor(target: Array, on_support: int, statistic: Statistic = MEAN, ru
     """The floor of the pooled JSD, and of the statistic of that of several runs. Between single policies on the target,
     differences below its 95th percentile are chance."""
     return _pooled_floor(tuple(target.tolist()), on_support, statistic, runs)
+
+
+def effective_floor(target: Array, finals: Sequence[Mapping[str, Any]], statistic: Statistic) -> FloorAt | None:
+    """The floor of a row's pooled JSD at the median number of independent responses that those of a run are worth
+    (``effective_samples``). None where nothing is on-support.
+
+    Where that number is below INDEPENDENT of those there are, or no problem has two responses, ``p95_of_runs`` is that
+    of one run. For then the category depends on the problem, or may do so: what sets these problems apart from all
+    others is in every run of the row, and the statistic over runs has no less of it. Of policies on the target over
+    problems like these, in 12 runs of 200 problems with 4 responses each, the limit of 12 independent runs calls 16 to
+    19 % off target where the problems' mixes scatter as Dirichlet(1.5 p*) to Dirichlet(5 p*), and this 1 to 2 %.
+    """
+    counted = [final for final in finals if final["on_support"]]
+    if not counted:
+        return None
+    on_support = float(np.median([final["on_support"] for final in counted]))
+    # Of a single problem it is not known; its responses are then taken for independent.
+    effective = float(np.median([final["effective_on_support"] or final["on_support"] for final in counted]))
+    apart = effective >= INDEPENDENT * on_support and on_support > counted[0]["clusters"]
+    return pooled_floor(target, max(1, int(effective)), statistic, len(finals) if apart else 1)
 
 
 @functools.cache

@@ -65,10 +65,11 @@ def study_tables(study: Study) -> list[Table]:
 READING = (
     "Bold: the lowest JSD among the four divergences; ≈: not told from it by its runs (Games and Howell's test, 5 % in "
     "all of a column; of single runs, whose error is that of other problems alone, by their intervals, and only where "
-    "they differ by more than the floor's scatter); ∘: no more than as many runs on the target show (95th percentile) "
-    "at as many independent responses as these are worth, and so on target as far as can be told. (Parentheses) n/m: "
-    "only n of the m runs are there, and the number is compared with none. Floor: the JSD of a policy exactly on the "
-    "target at n on-support responses, mean and 95th percentile."
+    "they differ by more than the floor's scatter; of runs that are all alike by that scatter); ∘: no more than as "
+    "many runs on the target show (95th percentile) at as many independent responses as these are worth, or than one "
+    "run shows where the category depends on the problem, which all runs share, and so on target as far as can be "
+    "told. (Parentheses) n/m: only n of the m runs are there, and the number is compared with none. Floor: the JSD of "
+    "a policy exactly on the target at n on-support responses, mean and 95th percentile."
 )
 
 

@@ -13,6 +13,7 @@ from made_runs import CATEGORIES, Made, write_jsonl, write_run
 from madrl.divergence import jensen_shannon_terms, jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import DONE, FAILED, UNFINISHED
+from madrl.evaluation.intervals import effective_samples
 from madrl.report.frontier import frontier_plots
 from madrl.report.numbers import MEAN, MEDIAN, NO_NUMBER, Statistic, more_than_chance, over
 from madrl.report.paper import comparison_table
@@ -22,6 +23,7 @@ from madrl.report.rows import (
     TableRow,
     baseline_row,
     comparisons,
+    effective_floor,
     grid_rows,
     main_rows,
     pooled_floor,
@@ -288,8 +290,10 @@ def test_the_limit_of_a_row_is_that_of_the_statistic_of_its_runs(statistic: Stat
 def test_three_runs_that_are_each_within_the_floor_of_one_are_not_on_target_together(tmp_path: Path) -> None:
     # JSD 0.0010; of 1000 responses the p95 of one is 0.0012, and that of the median of three 0.0009.
     counts = (237, 191, 191, 191, 190)
+    mixed = [row | {"group": f"p{n % 100}", "session": n // 100} for n, row in enumerate(holdout(counts, (0,) * 5))]
     for seed in (1, 2, 3):
-        run_with(tmp_path, counts, seed=seed)
+        root = write_run(Made(problems=2, samples=2, seed=seed), tmp_path)
+        write_jsonl(root / "holdout" / "40.jsonl", mixed)
     study = study_of(tmp_path)
     row = row_of(main_rows(study, "gsm8k", "uniform"), "rkl")
     assert row.floor is not None
@@ -297,6 +301,39 @@ def test_three_runs_that_are_each_within_the_floor_of_one_are_not_on_target_toge
     assert row.off_target is True
     cells = {line[0].text: line[1].text for section in main_table(study, ["gsm8k"]).sections for line in section.rows}
     assert "∘" not in cells["rkl"]
+
+
+@pytest.mark.parametrize("statistic", [MEAN, MEDIAN])
+def test_runs_on_the_target_that_share_their_problems_are_called_off_it_one_time_in_twenty_at_most(
+    statistic: Statistic,
+) -> None:
+    # 12 runs on the same 200 problems, 4 responses each, whose mixes scatter around the target: as (1.5 p*) and (5 p*),
+    # or not at all.
+    generator = np.random.default_rng(1)
+    limits = {}
+    for scatter in (1.5, 5.0, 1e6):
+        off = []
+        for _ in range(150):
+            mixes = generator.dirichlet(scatter * UNIFORM, size=200)
+            counts = generator.multinomial(4, mixes, size=(12, 200)).astype(float)
+            jsds = jensen_shannon_terms(UNIFORM, counts.sum(axis=1) / 800).sum(axis=1)
+            worth = [round(effective_samples(of_run) or 0, -2) for of_run in counts]  # few floors to draw
+            finals = [{"on_support": 800, "effective_on_support": n, "clusters": 200} for n in worth]
+            floor = effective_floor(UNIFORM, finals, statistic)
+            assert floor is not None
+            off.append(statistic.centre(jsds) > floor.p95_of_runs)
+            limits[scatter] = floor
+        assert sum(off) <= 0.08 * len(off)
+    assert limits[1e6] == pooled_floor(UNIFORM, 800, statistic, 12)  # where they are independent, all runs count
+    assert limits[1.5].p95_of_runs == limits[1.5].p95
+
+
+def test_whether_runs_with_one_response_to_a_problem_are_independent_is_not_known() -> None:
+    finals = [{"on_support": 100, "effective_on_support": 100.0, "clusters": clusters} for clusters in (100, 50)]
+    single, several = (effective_floor(UNIFORM, [final] * 3, MEAN) for final in finals)
+    assert single is not None
+    assert several is not None
+    assert several.p95_of_runs < single.p95_of_runs == single.p95 == several.p95
 
 
 def test_runs_that_are_all_alike_are_told_apart_by_more_than_a_floor_s_scatter_only(tmp_path: Path) -> None:
