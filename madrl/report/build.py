@@ -45,6 +45,8 @@ DIFFERENCES = (
     "These runs differ in more than their names say, so that a difference between their numbers may come from there:"
 )
 
+LEFT_OUT = "Left out, because their cell of the grid ran again:"
+
 
 class BaselineFile(NamedTuple):
     """A file of responses that is a row of the main table."""
@@ -173,6 +175,7 @@ def _headline(study: Study) -> tuple[str, str]:
 def _notices(study: Study) -> dict[str, list[str]]:
     """What a reader has to know before the tables, each with its cases."""
     found = {MISSING_RUNS: missing_runs(study), DIFFERENCES: differing_settings(study.runs)}
+    found[LEFT_OUT] = [f"{name}, for {run.folder.root.name}" for run in study.runs for name in run.left_out]
     profiles: dict[str, list[str]] = {said: [] for name, said in OF_PROFILES.items() if name in study.profiles}
     targets = dict.fromkeys(target for _, target in study.panels())
     found[OWN_TARGETS] = [f"{short}: {target}" for target in targets if (short := short_target(target)) != target]

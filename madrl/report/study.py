@@ -1,7 +1,6 @@
 """The runs that one report is of: found on disk, scored by their dumps, and told from each other by their keys."""
 
 import logging
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,15 +17,12 @@ from madrl.evaluation.samples import score_change
 from madrl.evaluation.targets import mean_target, targets_of
 from madrl.files import read_json
 from madrl.frequency import category_counts, category_indices
-from madrl.grid.identity import HASH_DIGITS
+from madrl.grid.ledger import Ledger
 from madrl.records import Record, classified, groups
 from madrl.run_folder import RunFolder
 from madrl.tasks import TASKS
 
 logger = logging.getLogger(__name__)
-
-OF_A_GRID = re.compile(rf"-[0-9a-f]{{{HASH_DIGITS}}}$")
-"""The hash at the end of a run folder's name that a grid gave it."""
 
 TRAIN_POINTS = 10
 """The train JSD of the synthetic table is the mean of this many last logged points (paper, table:closedset)."""
@@ -83,6 +79,8 @@ class ScoredRun(Run):
     pass_at_1_change: dict[str, Any] | None = None
     """What ``samples.score_change`` finds between the first and the last validation dump. Only a run that is DONE and
     has two has it."""
+    left_out: tuple[str, ...] = ()
+    """The names of earlier runs of its cell of a grid, which are in no table."""
 
     @property
     def least_wanted_share(self) -> float | None:
@@ -148,28 +146,32 @@ def load_runs(roots: Sequence[Path], advance: Callable[[int], None] = lambda cou
     profile has no such stage) it is of the last validation dump, for all of them alike.
 
     Of two runs of one cell of a grid, whose folders differ in the hash alone, the one that began later counts, which is
-    logged. Raises MadrlError for two other runs of one key, and for a folder whose config cannot be read.
+    logged, and the other is its ``left_out``. Raises MadrlError for two other runs of one key, and for a folder whose
+    config cannot be read.
     """
     runs: dict[RunKey, Run] = {}
+    left_out: dict[RunKey, tuple[str, ...]] = {}
     for run in map(Run.load, roots):
         if (other := runs.get(run.key)) is not None:
-            if _cell(run) != _cell(other):
+            if _cell(run) is None or _cell(run) != _cell(other):
                 raise MadrlError(f"{run.folder.root} and {other.folder.root} are both {run.key}: name only one")
             other, run = sorted((other, run), key=_began)
             logger.warning("%s is left out: its cell ran again as %s", other.folder.root, run.name)
+            left_out[run.key] = (*left_out.get(run.key, ()), other.name)
         runs[run.key] = run
     held_out = {key.dataset for key, run in runs.items() if run.steps in run.folder.dump_steps(run.folder.holdout)}
     scored = []
     for key, run in sorted(runs.items()):
-        scored.append(_scored(run, key.dataset in held_out))
+        scored.append(replace(_scored(run, key.dataset in held_out), left_out=left_out.get(key, ())))
         advance(1)
     return scored
 
 
-def _cell(run: Run) -> tuple[Path, str]:
-    """Where a run lies, and its name without the hash that a grid gives it."""
+def _cell(run: Run) -> Path | None:
+    """A run's folder without the hash at the end of its name, where the ledger of a grid beside it has it for a cell;
+    None of any other, whose name may end in a date."""
     root = run.folder.root.resolve()
-    return root.parent, OF_A_GRID.sub("", root.name)
+    return root.with_name(root.name.rpartition("-")[0]) if Ledger(root.parent, root.name).facts.exists() else None
 
 
 def _began(run: Run) -> str:

@@ -14,6 +14,8 @@ from madrl.divergence import jensen_shannon_terms, jensen_shannon_value
 from madrl.errors import MadrlError
 from madrl.evaluation.dumps import DONE, FAILED, UNFINISHED
 from madrl.evaluation.intervals import effective_samples
+from madrl.grid.ledger import Ledger
+from madrl.report.build import report_study
 from madrl.report.frontier import frontier_plots
 from madrl.report.numbers import MEAN, MEDIAN, NO_NUMBER, Statistic, more_than_chance, over
 from madrl.report.paper import comparison_table
@@ -534,16 +536,40 @@ def test_two_runs_of_one_cell_are_refused(tmp_path: Path) -> None:
         load_runs(run_roots([str(tmp_path)]))
 
 
-def test_of_a_cell_that_ran_again_with_other_code_the_later_run_counts(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+def cell_of_a_grid(out: Path, name: str, year: str) -> None:
+    root = write_run(Made(problems=2), out).rename(out / name)
+    facts = (root / "run.json").read_text()
+    (root / "run.json").write_text(facts.replace("2026", year))
+    ledger = Ledger(out, name)
+    ledger.root.mkdir(parents=True)
+    ledger.facts.write_text("{}")
+
+
+def test_of_a_cell_that_ran_again_with_other_code_the_later_run_counts_and_the_report_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, year in (("cell_seed42_tiny-0123abcd", "2026"), ("cell_seed42_tiny-0123abce", "2025")):
-        root = write_run(Made(problems=2), tmp_path).rename(tmp_path / name)
-        facts = (root / "run.json").read_text()
-        (root / "run.json").write_text(facts.replace("2026", year))
-    (run,) = load_runs(run_roots([str(tmp_path)]))
+    runs, out = tmp_path / "runs", tmp_path / "out"
+    for digit, year in (("d", "2026"), ("e", "2025"), ("f", "2024")):
+        cell_of_a_grid(runs, f"cell_seed42_tiny-0123abc{digit}", year)
+    (run,) = load_runs(run_roots([str(runs)]))
     assert run.name == "cell_seed42_tiny-0123abcd"
-    assert f"{tmp_path}/cell_seed42_tiny-0123abce is left out" in caplog.text
+    assert f"{runs}/cell_seed42_tiny-0123abce is left out" in caplog.text
+    assert sorted(run.left_out) == ["cell_seed42_tiny-0123abce", "cell_seed42_tiny-0123abcf"]
+    monkeypatch.setattr("madrl.report.build.draw", lambda *args: None)
+    report_study([str(runs)], out)
+    for name in ("report.md", "index.html"):
+        assert "cell_seed42_tiny-0123abce, for cell_seed42_tiny-0123abcd" in (out / name).read_text().replace("\\", "")
+
+
+@pytest.mark.parametrize("names", [("exp-20250101", "exp-20250102"), ("exp", "exp-20250102"), ("exp", "exp-0123abcd")])
+def test_a_run_whose_name_ends_in_a_date_is_no_cell_that_ran_again(tmp_path: Path, names: tuple[str, str]) -> None:
+    for name in names:
+        if name == "exp-0123abcd":
+            cell_of_a_grid(tmp_path, name, "2025")
+        else:
+            write_run(Made(problems=2), tmp_path).rename(tmp_path / name)
+    with pytest.raises(MadrlError, match="are both gsm8k uniform rkl add70 seed 42: name only one"):
+        load_runs(run_roots([str(tmp_path)]))
 
 
 @pytest.mark.parametrize("config", [b"%#\x00\xff", None])
