@@ -148,14 +148,15 @@ def run_logged(
 
     Raises MadrlError when the child exits with anything but 0. It is the MadrlError that ended the child, if there was
     one. Otherwise it says what the log tells of the cause and at which line, or else the last error in it; that part of
-    the log is printed on stderr first. Raises SystemExit when this
-    process was told to stop by SIGTERM.
+    the log is printed on stderr first. Raises SystemExit when this process was told to stop by SIGTERM, and
+    KeyboardInterrupt by SIGINT.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     variables = os.environ | COMMON_ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {}) | dict(environment)
     offset = log.stat().st_size if log.exists() else 0
-    # Noted from before the start until nothing is left: at no moment does a SIGTERM leave a child behind.
-    with told_to_stop(signal.SIGTERM) as told:
+    # Noted from before the start until nothing is left: at no moment does one of them leave a child behind, neither as
+    # it is started nor as it is stopped.
+    with told_to_stop(signal.SIGTERM, signal.SIGINT) as told:
         with log.open("ab") as file:
             child = subprocess.Popen(
                 command, stdout=file, stderr=subprocess.STDOUT, env=variables, close_fds=False, start_new_session=True
@@ -166,10 +167,9 @@ def run_logged(
                 on_poll()
             on_poll()
         finally:
-            with told_to_stop(signal.SIGINT):  # a second Ctrl-C must not leave the child behind
-                _stop(child)
+            _stop(child)
     if told:
-        raise SystemExit(128 + told[0].value)
+        raise KeyboardInterrupt if told[0] == signal.SIGINT else SystemExit(128 + told[0].value)
     if child.returncode != 0:
         raise _failed(log, offset, child.returncode)
 

@@ -117,6 +117,7 @@ run_logged(["bash", "-c", {script!r}], Path({str(tmp_path)!r}) / "log", {{}}, cp
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     for name in ("pid", "asked"):
         while not (tmp_path / name).exists():
+            assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
     (tmp_path / "go").touch()
@@ -134,7 +135,10 @@ def lives(pid: str) -> bool:
         return False
 
 
-def test_a_sigterm_that_comes_while_the_trainer_is_started_ends_it_as_well(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("told", "status"), [("SIGTERM", 128 + signal.SIGTERM), ("SIGINT", -signal.SIGINT)])
+def test_a_signal_that_comes_while_the_trainer_is_started_ends_it_as_well(
+    told: str, status: int, tmp_path: Path
+) -> None:
     code = f"""
 import os, signal, subprocess
 from pathlib import Path
@@ -144,13 +148,13 @@ class Told(subprocess.Popen):
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
         Path({str(tmp_path)!r}, "pid").write_text(str(self.pid))
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.{told})
 
 process.subprocess.Popen = Told
 process.run_logged(["sleep", "1000"], Path({str(tmp_path)!r}) / "log", {{}}, cpu=True)
 """
-    done = subprocess.run([sys.executable, "-c", code], check=False)
-    assert done.returncode == 128 + signal.SIGTERM
+    done = subprocess.run([sys.executable, "-c", code], check=False, stderr=subprocess.DEVNULL)
+    assert done.returncode == status
     assert not lives((tmp_path / "pid").read_text())
 
 
