@@ -130,7 +130,8 @@ def _check_micro_batches(config: DictConfig) -> None:
     longest, gpus = config.data.max_prompt_length + config.data.max_response_length, _gpus_of_a_sequence(config)
     for name, cut in MICRO_BATCHES.items():
         key = f"{name}_max_token_len_per_gpu"
-        if OmegaConf.select(node, f"{cut}use_dynamic_bsz") and (tokens := OmegaConf.select(node, key)) * gpus < longest:
+        tokens = OmegaConf.select(node, key)
+        if OmegaConf.select(node, f"{cut}use_dynamic_bsz") and (tokens or 0) * gpus < longest:
             raise MadrlError(
                 f"actor_rollout_ref.{key}={tokens}: a prompt and its response may have {longest} tokens "
                 "(data.max_prompt_length + data.max_response_length), and veRL ends at the first that does not fit "

@@ -117,6 +117,8 @@ def test_a_micro_batch_that_the_longest_response_does_not_fit_into_is_refused(ke
     longest = ["data.max_prompt_length=1000", "data.max_response_length=8000"]
     with pytest.raises(MadrlError, match=f"{tokens}=8999: .* may have 9000 tokens .* set it to 9000 at least"):
         compose([*GPU, *longest, f"{ACTOR}.ppo_max_token_len_per_gpu=9000", f"{tokens}=8999"])
+    with pytest.raises(MadrlError, match=f"{tokens}=None: .* set it to "):
+        compose([*GPU, f"{tokens}=null"])
     halved = [f"{ACTOR}.ppo_max_token_len_per_gpu=4500", f"{ACTOR}.fsdp_config.ulysses_sequence_parallel_size=2"]
     compose([*GPU, *longest, *halved])
     ref = "actor_rollout_ref.ref.log_prob"
