@@ -100,8 +100,7 @@ def local_parts(path: Path, configs: Sequence[str] = (), columns: Sequence[str] 
     splits = {file: _split_of(file.relative_to(root)) for file in files}
     if any(splits.values()):
         files = [file for file in files if splits[file]]
-        left_out = [file for file, split in splits.items() if not split and file.name not in HUGGING_FACE_METADATA]
-        if others := [str(file.relative_to(root)) for file in left_out]:
+        if others := [str(file.relative_to(root)) for file, split in splits.items() if not split]:
             shown = ", ".join(others[:SHOWN_FILES]) + (", ..." if len(others) > SHOWN_FILES else "")
             print(f"warning: left out, as other files name their split and these do not: {shown}", file=sys.stderr)
     return [_local_part(file, str(file.relative_to(root)), splits[file] or TRAIN, columns) for file in files]
@@ -116,6 +115,7 @@ def _data_files(path: Path) -> list[Path]:
         file
         for file in path.rglob("*")
         if file.suffix in SUFFIXES
+        and file.name not in HUGGING_FACE_METADATA
         and file.is_file()
         and not any(p.startswith(".") for p in file.relative_to(path).parts)
     ]

@@ -33,6 +33,7 @@ _LATEX_SPACING = re.compile(
 _FRACTION = re.compile(r"\\[dt]frac(?![a-zA-Z])")
 _MEANT = re.compile(r"(?<![\w.])\.\d+|\w'+(?=[\s$]*\()")
 """``.25`` but not ``no.5``, and the primes of ``f''(x)``."""
+_COMMAND_BEFORE_POINT = re.compile(r"(\\[a-z]+)(?=\.\d)")
 _PUNCTUATION = re.compile(r"(?<!\d)[.,:]|[.,:](?!\d)|[;?$\"'`]|\\[()\[\]]")
 
 
@@ -87,7 +88,8 @@ def _plain(text: str) -> str:
 def _with_marks(text: str) -> tuple[str, ...]:
     """The text ``normalised``, and what that leaves out and is no spelling. It is not part of it, as that decides which
     problem goes where."""
-    return (normalised(text), *_MEANT.findall(_plain(text)))
+    # The letters of \cdot.5 are no word, as those of no.5 are.
+    return (normalised(text), *_MEANT.findall(_COMMAND_BEFORE_POINT.sub(r"\1 ", _plain(text))))
 
 
 def without_duplicates(problems: Iterable[SourceProblem]) -> tuple[list[SourceProblem], list[DroppedRow]]:

@@ -240,11 +240,15 @@ def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> Non
 
 @contextlib.contextmanager
 def told_to_stop(*numbers: signal.Signals) -> Iterator[list[signal.Signals]]:
-    """Yields a list that gains each of these signals as it comes. It works in the main thread only."""
+    """Yields a list that gains each of these signals as it comes, but for one that this process ignores, as a shell's
+    background jobs do with SIGINT: that goes on to mean nothing here, and has its meaning for what is started. It
+    works in the main thread only."""
     told: list[signal.Signals] = []
+    ignored = {number for number in numbers if signal.getsignal(number) == signal.SIG_IGN}
 
     def tell(number: int, frame: FrameType | None) -> None:
-        told.append(signal.Signals(number))
+        if number not in ignored:
+            told.append(signal.Signals(number))
 
     before = {number: signal.signal(number, tell) for number in numbers}
     try:

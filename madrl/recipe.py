@@ -64,6 +64,7 @@ NOT_DECIDING = (
     "trainer.save_freq",
     "trainer.max_actor_ckpt_to_keep",
     "trainer.checkpoint_callback_class",
+    "warm_start.tensor_model_parallel_size",
     "hub",
 )
 """Config keys that change nothing about what a run measures."""

@@ -400,8 +400,10 @@ def _is_dead(process: psutil.Process) -> bool:
 
 
 def _mounts() -> list[str]:
-    """The line of a mount without the numbers that identify it."""
-    return [" ".join(line.split()[3:]) for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    """The lines of all mounts without the numbers that identify them, and without those that firejail leaves when it
+    first starts on a host, which may be in the middle of another process's test."""
+    lines = [" ".join(line.split()[3:]) for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    return [line for line in lines if not line.startswith("/run/firejail/")]
 
 
 def _as_user(uid: int) -> dict[str, Any]:

@@ -158,6 +158,26 @@ process.run_logged(["sleep", "1000"], Path({str(tmp_path)!r}) / "log", {{}}, cpu
     assert not lives((tmp_path / "pid").read_text())
 
 
+def test_a_ctrl_c_that_a_background_job_ignores_means_nothing_to_it_and_still_ends_its_trainer(tmp_path: Path) -> None:
+    code = f"""
+import os, signal, sys
+from pathlib import Path
+from madrl import process
+
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+log = Path({str(tmp_path)!r}) / "log"
+with process.told_to_stop(signal.SIGINT) as told:
+    os.kill(os.getpid(), signal.SIGINT)
+assert not told
+process.run_logged(["sleep", "0"], log, {{}}, cpu=True, on_poll=lambda: os.kill(os.getpid(), signal.SIGINT))
+trainer = [sys.executable, "-c", "import signal; signal.raise_signal(signal.SIGINT)"]
+process.run_logged(trainer, log, {{}}, cpu=True)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert "ended by signal 2 (Interrupt)" in done.stderr
+    assert "KeyboardInterrupt" in (tmp_path / "log").read_text()
+
+
 def test_the_cpu_environment_is_set_for_a_cpu_and_not_for_a_gpu(tmp_path: Path) -> None:
     for cpu, expected in ((True, CPU_ENVIRONMENT["VERL_PLATFORM"]), (False, "unset")):
         log = tmp_path / f"{cpu}.log"

@@ -157,6 +157,11 @@ def files_of(files: Any) -> list[str]:
     return [files] if isinstance(files, str) else list(files)
 
 
+def holdout_files(config: DictConfig) -> list[str]:
+    """The holdout that is sampled after the training, which not all data have."""
+    return [str(path) for path in [Path(config.paths.data) / "holdout.parquet"] if path.exists()]
+
+
 def _make_absolute(config: DictConfig) -> None:
     """Ray workers may run in another folder, so paths are made absolute here, once."""
     for key in ("run", "data"):

@@ -32,7 +32,7 @@ from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
 from madrl.settings import Settings
 from madrl.trainer.cluster import check_alone, forwarded, own_token
-from madrl.trainer.compose import compose, files_of
+from madrl.trainer.compose import compose, files_of, holdout_files
 from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.flash_attention import check_attention
 from madrl.trainer.hub_push import push_last
@@ -123,7 +123,8 @@ def check_data(overrides: Sequence[str]) -> None:
 
 def _check_rows(config: DictConfig) -> None:
     """Raises MadrlError for a bad data file; prints what targets of their own its prompts have."""
-    for path in files_of(config.data.train_files) + files_of(config.data.val_files):
+    files = files_of(config.data.train_files) + files_of(config.data.val_files) + holdout_files(config)
+    for path in files:
         check_parquet(path, list(config.madrl.categories))
     found = check_row_targets(config)
     if found.training:

@@ -13,7 +13,6 @@ import heapq
 import io
 from collections.abc import Sequence
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -24,7 +23,7 @@ from verl.utils.tokenizer import hf_tokenizer, normalize_token_ids
 from madrl.errors import MadrlError
 from madrl.prompts import asking_for, load_naming
 from madrl.schema import Message
-from madrl.trainer.compose import files_of
+from madrl.trainer.compose import files_of, holdout_files
 
 HINTED_LOOKED_AT = 32
 """How many of the longest training prompts are tried with each hint, which makes all of them about as much longer."""
@@ -40,11 +39,10 @@ def check_prompt_lengths(config: DictConfig) -> None:
     tokenizer = _tokenizer(config.actor_rollout_ref.model)
     limit, filtered = int(data.max_prompt_length), bool(data.filter_overlong_prompts)
     options = _template_options(data)
-    holdout = [str(path) for path in [Path(config.paths.data) / "holdout.parquet"] if path.exists()]
     for kind, files in (
         ("validation", files_of(data.val_files)),
         ("training", files_of(data.train_files)),
-        ("holdout", holdout),
+        ("holdout", holdout_files(config)),
     ):
         lengths = [
             (length, f"{path} row {row}")

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable
 
 from omegaconf import DictConfig, OmegaConf
+from verl.trainer.ppo.utils import need_reference_policy
 
 from madrl.errors import MadrlError
 
@@ -131,9 +132,11 @@ def _check_micro_batches(config: DictConfig) -> None:
     for name, cut in MICRO_BATCHES.items():
         key = f"{name}_max_token_len_per_gpu"
         tokens = OmegaConf.select(node, key)
-        if OmegaConf.select(node, f"{cut}use_dynamic_bsz") and (tokens or 0) * gpus < longest:
+        enough = isinstance(tokens, int) and tokens * gpus >= longest
+        read = name != "ref.log_prob" or need_reference_policy(config)
+        if OmegaConf.select(node, f"{cut}use_dynamic_bsz") and read and not enough:
             raise MadrlError(
-                f"actor_rollout_ref.{key}={tokens}: a prompt and its response may have {longest} tokens "
+                f"actor_rollout_ref.{key}={tokens!r}: a prompt and its response may have {longest} tokens "
                 "(data.max_prompt_length + data.max_response_length), and veRL ends at the first that does not fit "
                 f"into a micro-batch: set it to {math.ceil(longest / gpus)} at least"
             )

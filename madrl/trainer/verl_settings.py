@@ -272,7 +272,7 @@ def _rollout_refusals(config: DictConfig) -> Iterator[str]:
         )
     model = config.actor_rollout_ref.model
     adapters = config.model_engine == "dp" and model.lora_rank and not model.lora.get("merge")
-    if adapters and rollout.layered_summon and "dummy" in rollout.load_format:
+    if adapters and rollout.layered_summon and "dummy" in (rollout.load_format or ""):
         yield (
             f"actor_rollout_ref.rollout.layered_summon=True with load_format={rollout.load_format!r}: veRL cannot send "
             "the base weights layer by layer, and ends when it is to; set "

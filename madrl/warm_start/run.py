@@ -25,6 +25,7 @@ from madrl.files import check_same, leaves, locked, replacing, write_json
 from madrl.grading.grader import Grader
 from madrl.process import all_gpus
 from madrl.prompts import load_naming
+from madrl.recipe import NOT_DECIDING
 from madrl.sampling.engine import Engines, Sampling, StartSampler, visible_devices
 from madrl.sampling.generate import generate_file
 from madrl.sampling.requests import read_rows
@@ -107,9 +108,6 @@ def _check(settings: WarmStart) -> "DictConfig":
 
 AFTER_SAMPLING = ("sft", "warm_start.epochs", "warm_start.checkpoints", "warm_start.selection_samples")
 """The nodes of the config that decide nothing about what is sampled."""
-
-NOT_DECIDING = ("warm_start.tensor_model_parallel_size",)
-"""Keys of the config that may change at any time."""
 
 MADE_AFTER_SAMPLING = ("sampling.json", "sft.parquet", "sft", "selection.json", "selection")
 

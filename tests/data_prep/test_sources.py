@@ -85,6 +85,16 @@ def test_what_hugging_face_writes_beside_the_data_is_not_said_to_be_left_out(
     assert capsys.readouterr().err == ""
 
 
+def test_what_hugging_face_writes_is_no_row(tmp_path: Path) -> None:
+    datasets.DatasetDict({"train": datasets.Dataset.from_list(ROWS[:3])}).save_to_disk(tmp_path)
+    (tmp_path / "train" / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    assert {"dataset_info.json", "state.json"} <= {file.name for file in (tmp_path / "train").iterdir()}
+    assert [record.fields for record in read(tmp_path)] == ROWS
+    (tmp_path / "train" / "rows.jsonl").rename(tmp_path / "rows.jsonl")  # and no file names a split
+    (tmp_path / "train").rename(tmp_path / "part")
+    assert [record.fields for record in read(tmp_path)] == ROWS
+
+
 def test_a_folder_saved_from_the_hub_gives_the_wanted_configuration_only(tmp_path: Path) -> None:
     write_rows(tmp_path / "main/train-00000-of-00001.parquet", ROWS[:3])
     write_rows(tmp_path / "socratic/train-00000-of-00001.parquet", ROWS[3:9])

@@ -49,6 +49,7 @@ def sizes(train: int, test: int) -> tuple[int, ...]:
         ("He pays 2 dollars.5 apples", "He pays 2 dollars. 5 apples"),
         ("Pay $.50", "pay  $ .50"),
         ("It has sides 3,.5", "It has sides 3, .5"),
+        (r"$2\cdot.5$", r"$2\cdot .5$"),
     ],
 )
 def test_spelling_alone_makes_no_new_problem(one: str, other: str) -> None:
@@ -81,6 +82,9 @@ def test_numbers_and_what_means_something_in_a_formula_are_kept(one: str, other:
         ("at most -.5", "at most -5"),
         ("Find $f'(2)$.", "Find $f(2)$."),
         (r"Find $F''\left(2\right)$.", "Find $f'(2)$."),
+        (r"$2\cdot.5$", r"$2\cdot5$"),
+        (r"$x \leq.5$", r"$x \leq5$"),
+        (r"$\dfrac.5x$", r"$\dfrac5x$"),
     ],
 )
 def test_a_point_or_a_prime_makes_a_new_problem(one: str, other: str) -> None:

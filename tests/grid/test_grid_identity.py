@@ -230,6 +230,8 @@ def test_a_recipe_s_config_is_verl_s_own_checked(plan: Plan) -> None:
         composed(replace(rkl, overrides=("trainer.total_trainin_steps=3",)))
     start = placeless(Plan(plan.out).recipe(warm_start_cell("math")))
     assert config_facts(composed(start), start)[1] is None
+    split = replace(start, overrides=(*start.overrides, "++warm_start.tensor_model_parallel_size=2"))
+    assert config_facts(composed(split), split) == config_facts(composed(start), start)
     with pytest.raises(MadrlError, match=r"optim\.rate"):
         composed(replace(start, overrides=("++sft.optim.rate=1",)))
 

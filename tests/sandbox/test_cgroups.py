@@ -30,6 +30,14 @@ def _run_inside(slot: cgroups.SlotGroup, code: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", join + code], stderr=subprocess.DEVNULL)
 
 
+def _asleep_inside(slot: cgroups.SlotGroup) -> subprocess.Popen[bytes]:
+    process = _run_inside(slot, "import time\ntime.sleep(600)")
+    while slot.is_empty():  # it has not started yet
+        assert process.poll() is None
+        time.sleep(0.01)
+    return process
+
+
 def test_a_program_over_its_memory_is_killed_and_counted(slot: cgroups.SlotGroup) -> None:
     slot.limit(64 << 20, 50)
     before, mark = slot.oom_kills(), slot.mark()
@@ -56,11 +64,7 @@ def test_processes_are_bounded(slot: cgroups.SlotGroup) -> None:
 
 def test_what_is_left_is_killed(slot: cgroups.SlotGroup) -> None:
     slot.limit(256 << 20, 50)
-    process = _run_inside(slot, "import time\ntime.sleep(99)")
-    deadline = time.monotonic() + 60
-    while slot.is_empty() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not slot.is_empty()
+    process = _asleep_inside(slot)
     slot.kill()
     assert process.wait() == -9
 
@@ -79,7 +83,7 @@ def test_groups_of_dead_services_are_removed_with_what_is_left_in_them(slot: cgr
 def test_a_service_that_sees_other_process_numbers_leaves_the_groups_alone(slot: cgroups.SlotGroup) -> None:
     """Two containers share a cgroup mount, and neither knows the other's processes."""
     slot.limit(256 << 20, 50)
-    running = _run_inside(slot, "import time\ntime.sleep(600)")
+    running = _asleep_inside(slot)
     code = "from sandbox import cgroups; g = cgroups.create(10); g.add_slot(['python']); g.remove()"
     other = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, "-c", code]
     assert subprocess.run(other, check=False).returncode == 0

@@ -94,6 +94,9 @@ def test_holdout_prompts_that_are_too_long_for_training_are_sampled_whole_which_
     longest = f"{tmp_path}/holdout.parquet row 1, has {long}"
     said = f"1 of 3 holdout prompts are longer than data.max_prompt_length={short} tokens (the longest, {longest})"
     assert capsys.readouterr().out == f"{said} and are sampled whole\n"
+    (tmp_path / "holdout.parquet").write_bytes(b"PAR1 half written")
+    assert cli.main(["train", "--check-data", *run]) == 2
+    assert f"{tmp_path}/holdout.parquet: cannot be read as parquet" in capsys.readouterr().err
 
 
 def test_the_data_can_be_checked_alone(tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:

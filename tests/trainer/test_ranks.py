@@ -119,12 +119,15 @@ def test_a_micro_batch_that_the_longest_response_does_not_fit_into_is_refused(ke
         compose([*GPU, *longest, f"{ACTOR}.ppo_max_token_len_per_gpu=9000", f"{tokens}=8999"])
     with pytest.raises(MadrlError, match=f"{tokens}=None: .* set it to "):
         compose([*GPU, f"{tokens}=null"])
+    with pytest.raises(MadrlError, match=f"{tokens}='9000': .* set it to "):
+        compose([*GPU, *longest, f"{ACTOR}.ppo_max_token_len_per_gpu=9000", f"{tokens}='9000'"])
     halved = [f"{ACTOR}.ppo_max_token_len_per_gpu=4500", f"{ACTOR}.fsdp_config.ulysses_sequence_parallel_size=2"]
     compose([*GPU, *longest, *halved])
     ref = "actor_rollout_ref.ref.log_prob"
     compose(
         [*GPU, f"{ref}_use_dynamic_bsz=false", f"{ref}_micro_batch_size_per_gpu=1", f"{ref}_max_token_len_per_gpu=1"]
     )
+    compose([*GPU, f"{ACTOR}.use_kl_loss=false", f"{ref}_max_token_len_per_gpu=1"])
 
 
 def test_a_log_prob_micro_batch_counts_where_only_the_update_s_are_cut_by_tokens() -> None:

@@ -110,6 +110,7 @@ ACCEPTED: list[dict[str, Any]] = [
     {f"{MODEL}.lora_rank": 8},
     {f"{MODEL}.lora_rank": 8, f"{ROLLOUT}.layered_summon": True, f"{ROLLOUT}.load_format": "safetensors"},
     {f"{MODEL}.lora_rank": 8, f"{ROLLOUT}.layered_summon": True, f"{MODEL}.lora.merge": True},
+    {f"{MODEL}.lora_rank": 8, f"{ROLLOUT}.layered_summon": True, f"{ROLLOUT}.load_format": None},
     {"trainer.rollout_data_dir": None},
     {f"{ROLLOUT}.agent.agent_loop_manager_class": "mine.DerivedManager"},
 ]
