@@ -27,7 +27,7 @@ from sandbox.errors import BoxLostError, SandboxError
 _REQUEST = struct.Struct("=11I")
 _REPLY = struct.Struct("=i5I2Q")
 _RUN, _PUT, _GET, _PROGRAM = 1, 2, 3, 4
-_WIPE, _RESIDENT = 1, 2
+_WIPE, _RESIDENT, _ONE_FILE = 1, 2, 4
 _WALL, _CPU, _OUTPUT, _MEMORY, _FILES, _FAILED, _STARVED, _MORE = 1, 2, 4, 8, 16, 32, 64, 128
 _AHEAD = 64
 """How many requests are sent before their turn."""
@@ -282,8 +282,16 @@ class Box:
     def get(self, path: str, limit_bytes: int) -> dict[str, bytes] | None:
         """Path -> content of every regular file at or under ``path``. None when there is none, or they exceed
         ``limit_bytes``. Raises BoxLostError."""
+        return self._get(path, limit_bytes, 0)
+
+    def get_file(self, path: str, limit_bytes: int) -> bytes | None:
+        """The content of the regular file ``path``. None when there is none, as where a folder is, or it exceeds
+        ``limit_bytes``. Raises BoxLostError."""
+        return (self._get(path, limit_bytes, _ONE_FILE) or {}).get(path)
+
+    def _get(self, path: str, limit_bytes: int, flags: int) -> dict[str, bytes] | None:
         name = path.encode()
-        self._send(_REQUEST.pack(_GET, 0, len(name), 0, 0, 0, 0, limit_bytes, 0, 0, 0) + name)
+        self._send(_REQUEST.pack(_GET, flags, len(name), 0, 0, 0, 0, limit_bytes, 0, 0, 0) + name)
         _, flags, _, _, _, _, blob, _ = self._reply(time.monotonic() + GRACE_S)
         if flags & _FAILED:
             return None

@@ -403,8 +403,7 @@ def _fetched(box: Box, names: Sequence[str]) -> dict[str, bytes]:
     left = ARTIFACT_BYTES
     try:
         for name in names:
-            content = (box.get(name, left) or {}).get(name)  # a folder has other names
-            if content is not None:
+            if (content := box.get_file(name, left)) is not None:
                 files[name] = content
                 left -= len(content)
     except BoxLostError:

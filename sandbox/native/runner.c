@@ -48,7 +48,7 @@
 #include <unistd.h>
 
 enum { RUN = 1, PUT = 2, GET = 3, PROGRAM = 4 };
-enum { WIPE = 1, RESIDENT = 2 };                         /* request flags */
+enum { WIPE = 1, RESIDENT = 2, ONE_FILE = 4 };           /* request flags */
 enum { WALL = 1, CPU = 2, OUTPUT = 4, MEMORY = 8, FILES = 16, FAILED = 32, STARVED = 64, MORE = 128 }; /* reply flags */
 
 #define STDERR_KEPT (64u << 10)
@@ -290,22 +290,22 @@ static int put_file(const char *path, const char *data, size_t n) {
   return close(fd) || n ? -1 : 0;
 }
 
-/* Sends every regular file at or under `path`, which has room for PATH_ROOM bytes and comes back as it was, as
- * (u32 path length, u32 size, path, bytes), in `*room` bytes, and leaves the end of it in `into`. A file is never here as
- * a whole, where it would be memory of the sandbox a second time. */
-static int get_files(char *path, size_t *room, struct buffer *into, int *left) {
+/* Sends every regular file at or, with `folders`, under `path`, which has room for PATH_ROOM bytes and comes back as it
+ * was, as (u32 path length, u32 size, path, bytes), in `*room` bytes, and leaves the end of it in `into`. A file is never
+ * here as a whole, where it would be memory of the sandbox a second time. */
+static int get_files(char *path, int folders, size_t *room, struct buffer *into, int *left) {
   struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, .resolve = RESOLVE_NO_SYMLINKS};
   int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
   struct stat s;
   if (fd < 0) return -1;
   if (fstat(fd, &s)) goto bad;
-  if (S_ISDIR(s.st_mode)) {
+  if (folders && S_ISDIR(s.st_mode)) {
     struct listing files = {.fd = fd};
     size_t end = strlen(path);
     int failed = 0;
     for (const char *name; !failed && (name = next_name(&files));) {
       if (end + strlen(name) + 2 > PATH_ROOM) failed = -1;
-      else path[end] = '/', strcpy(path + end + 1, name), failed = get_files(path, room, into, left);
+      else path[end] = '/', strcpy(path + end + 1, name), failed = get_files(path, folders, room, into, left);
     }
     path[end] = 0;
     close(fd);
@@ -945,7 +945,7 @@ static void serve_requests(void) {
     } else if (q.op == GET) {
       int left = MAX_FETCHED;
       size_t room = q.output_max;
-      if (get_files(path, &room, &out, &left)) r.flags = FAILED, out.len = 0;
+      if (get_files(path, !(q.flags & ONE_FILE), &room, &out, &left)) r.flags = FAILED, out.len = 0;
       r.out_len = (uint32_t)out.len;
     }
     if (in >= 0) close(in);

@@ -2,15 +2,18 @@
 
 import base64
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, cast
 
 import httpx
 import pytest
 from sample_programs import ADD, BROKEN, CRASH, SPIN, WRONG
 
-from sandbox.box import Box
+from sandbox.backends import View
+from sandbox.box import Box, Limits, Slot
 from sandbox.errors import BoxLostError
 from sandbox.judging import _fetched
+from sandbox.state import default_state_folder, native_tools, open_state
 
 pytestmark = pytest.mark.sandbox
 
@@ -101,6 +104,31 @@ def test_all_files_that_come_out_have_one_limit(service: Any) -> None:
     assert answer["files"].keys() == {"a", "c"}
 
 
+def test_of_a_folder_no_byte_leaves_the_sandbox_when_files_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies: list[bytes] = []
+
+    def reply(box: Box, deadline: float) -> Any:
+        got = of_a_box(box, deadline)
+        replies.append(got[6])
+        return got
+
+    of_a_box = Box._reply
+    monkeypatch.setattr(Box, "_reply", reply)
+    native = native_tools(open_state(default_state_folder()))
+    code = "import os\nos.mkdir('folder')\nfor name in 'folder/file', 'file': open(name, 'w').write(name)"
+    with Box(Slot(str(native), str(tmp_path)), "python", View(), Limits.of(10, 512)) as box:
+        box.load(None, ["/usr/bin/python3", "-c", code], box.limits)
+        assert [outcome.exit_code for outcome in box.run([b""])] == [0]
+        assert box.get("folder", 1 << 20) == {"folder/file": b"folder/file"}
+        replies.clear()
+        assert box.get_file("folder", 1 << 20) is None
+        assert replies == [b""]
+        assert box.get_file("file", 1 << 20) == b"file"
+        assert box.get_file("gone", 1 << 20) is None
+
+
 class LostOver:
     """A sandbox that is lost when it is asked for a file."""
 
@@ -109,10 +137,10 @@ class LostOver:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def get(self, path: str, _: int) -> dict[str, bytes]:
+    def get_file(self, path: str, _: int) -> bytes:
         if path == self.name:
             raise BoxLostError("the sandbox ended")
-        return {path: b"42"}
+        return b"42"
 
 
 def test_a_sandbox_that_is_lost_over_a_file_costs_the_files_and_not_the_result() -> None:
