@@ -191,7 +191,7 @@ def _launch(overrides: Sequence[str], responses: str | None) -> list[Check]:
 
     from madrl.frequency import category_indices
     from madrl.hints import counted_sessions
-    from madrl.launch_check import start_notes, target_notes
+    from madrl.launch_check import notes_before, start_notes
     from madrl.records import classified, last_turns, read_graded, source_of, unhinted
     from madrl.schema import check_parquet
     from madrl.settings import Settings
@@ -209,13 +209,13 @@ def _launch(overrides: Sequence[str], responses: str | None) -> list[Check]:
         if (found := check_row_targets(config)).training:
             return [Check("data", True, str(found)), Check("launch", None, NO_LAUNCH_CHECK)]
     size = counted_sessions(settings.hints, config.actor_rollout_ref.rollout.n)
-    notes = target_notes(settings, size)
+    notes = notes_before(settings, size)
     if responses is not None:
         records = last_turns(unhinted(classified(read_graded(source_of(responses), settings.categories))))
         indices = category_indices([record["category"] for record in records], settings.categories)
         notes += start_notes(settings, size, indices, [record["correct"] for record in records])
     nothing = [Check("launch", True, "the target asks for no category too rarely for its groups")]
-    return [Check("launch", None, note.removeprefix("launch check: ")) for note in notes] or nothing
+    return [Check("launch", None, note.removeprefix("launch check").lstrip(": ")) for note in notes] or nothing
 
 
 def _disk() -> list[Check]:

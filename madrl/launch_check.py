@@ -171,6 +171,19 @@ def target_notes(settings: Settings, group_size: int) -> list[str]:
     return notes
 
 
+def notes_before(settings: Settings, group_size: int) -> list[str]:
+    """``target_notes`` of the first attribute and of each further one: all that can be told before a model is there."""
+    notes = target_notes(settings, group_size)
+    for name in settings.attributes:
+        notes += [of_attribute(note, name) for note in target_notes(settings.of_attribute(name), group_size)]
+    return notes
+
+
+def of_attribute(note: str, name: str) -> str:
+    """The note as one of the further attribute ``name``."""
+    return note.replace("launch check:", f"launch check of {name}:", 1)
+
+
 def _percent(share: float) -> str:
     """``share`` in percent, with two digits; 0 for what no run will see."""
     return f"{100 * share:.2g}%" if share >= LEAST_SHARE else "0%"

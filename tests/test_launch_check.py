@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from madrl.errors import MadrlError
 from madrl.frequency import OFF_SUPPORT
-from madrl.launch_check import MAX_NOTES, launch_problem, remedy, start_notes, stops, target_notes
+from madrl.launch_check import MAX_NOTES, launch_problem, notes_before, remedy, start_notes, stops, target_notes
 from madrl.settings import Settings
 
 NAMES = ("en", "zh", "es", "hi", "fr")
@@ -160,6 +160,14 @@ def test_categories_that_a_group_hardly_holds_are_told_with_where_they_come_to_r
 )
 def test_nothing_is_said_of_equal_targets_and_of_groups_that_are_large_enough(target: Any, size: int) -> None:
     assert target_notes(with_reward(target), size) == []
+
+
+def test_what_is_told_before_a_run_is_of_every_attribute() -> None:
+    ending = {"classifier": "regex", "classifier_args": {"patterns": {"exclaims": "!$", "states": "[.]$"}}}
+    ending |= {"categories": ["exclaims", "states"], "target": {"exclaims": 1, "states": 9}}
+    of_language, of_ending = notes_before(settings({"en": 95, "es": 5}, attributes={"ending": ending}), 8)
+    assert of_language.startswith("launch check: the target wants 5% es, 0.4 of 8 responses: ")
+    assert of_ending.startswith("launch check of ending: the target wants 10% exclaims, 0.8 of 8 responses: ")
 
 
 def test_twenty_categories_wanted_equally_are_no_trouble_though_a_group_holds_less_than_one_of_each() -> None:

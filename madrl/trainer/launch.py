@@ -26,7 +26,7 @@ from madrl.errors import MadrlError
 from madrl.files import check_same, locked, read_json, write_json, write_text
 from madrl.grading.turns import CLIENTS_VARIABLE
 from madrl.hints import counted_sessions
-from madrl.launch_check import target_notes
+from madrl.launch_check import notes_before
 from madrl.process import CPU_ENVIRONMENT, OWN_RAY_JOB, all_gpus, check_sockets, hydra_value, run_logged
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
@@ -75,7 +75,7 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     config = compose(overrides)
     if dry_run:
         settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
-        for note in target_notes(settings, counted_sessions(settings.hints, config.actor_rollout_ref.rollout.n)):
+        for note in notes_before(settings, counted_sessions(settings.hints, config.actor_rollout_ref.rollout.n)):
             print(note, file=sys.stderr, flush=True)
         print(OmegaConf.to_yaml(config), end="")
         return

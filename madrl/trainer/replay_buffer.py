@@ -174,7 +174,7 @@ class MadReplayBuffer(ReplayBuffer):
             of_both = [[of_attribute(record, name) for record in of] for of in (records, self._first_validation)]
             of_it = self._launch_notes(self.settings.of_attribute(name), *of_both)
             for found, more in zip((notes, problems), of_it, strict=True):
-                found += [note.replace("launch check:", f"launch check of {name}:", 1) for note in more]
+                found += [launch_check.of_attribute(note, name) for note in more]
         if problems:
             raise MadrlError(f"{' '.join(problems)} {launch_check.remedy(self.settings)}")
         if notes:

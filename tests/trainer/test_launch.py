@@ -49,6 +49,9 @@ def test_the_launch_check_of_a_dry_run_counts_the_responses_that_are_not_hinted(
     assert capsys.readouterr().err == "", "1.6 responses of 8"
     train(overrides(tmp_path, mix, size, "madrl.hints=2", "madrl.naming=option"), dry_run=True)
     assert "wants 20% rank_2, 1.2 of 6 responses" in capsys.readouterr().err
+    patterns = "classifier_args: {patterns: {yes: y, no: n}}, categories: [yes, no], target: {yes: 9, no: 1}"
+    train(overrides(tmp_path, size, f"madrl.attributes={{said: {{classifier: regex, {patterns}}}}}"), dry_run=True)
+    assert "launch check of said: the target wants 10% no, 0.8 of 8 responses" in capsys.readouterr().err
 
 
 def test_a_run_folder_refuses_another_run(tmp_path: Path) -> None:
