@@ -54,6 +54,7 @@ def test_a_file_of_rows_that_is_not_there_is_told_before_anything_is_made(task: 
 
 
 @pytest.mark.verl
+@pytest.mark.nightly
 def test_a_task_of_the_user_s_own_goes_from_a_warm_start_to_a_report(task: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     smaller = [f"warm_start.{key}={value}" for key, value in WARM_START.items()]

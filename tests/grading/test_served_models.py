@@ -116,6 +116,7 @@ async def test_an_llm_s_server_that_is_killed_in_the_middle_and_comes_back_loses
         grader.check_ready()
 
 
+@pytest.mark.nightly
 async def test_a_served_classifier_says_what_the_same_model_says_here(tmp_path: Path) -> None:
     make_decoder(tmp_path / "decoder", LABELS)
     labels = {label: label for label in LABELS}
@@ -136,6 +137,7 @@ async def test_a_served_classifier_says_what_the_same_model_says_here(tmp_path: 
             assert (classification.category is None) == (max(output.numbers) < 0.9)
 
 
+@pytest.mark.nightly
 async def test_a_served_reward_model_says_what_the_same_model_says_here(tmp_path: Path) -> None:
     make_decoder(tmp_path / "scorer", ["score"])
     rollouts = [Rollout(sentence, "", {"question": "Who reads?"}) for sentence in SENTENCES[:40]]

@@ -36,9 +36,10 @@ def test_an_exploit_does_not_get_what_it_is_after(name: str) -> None:
 
 @pytest.mark.sandbox
 @pytest.mark.usefixtures("judge")
+@pytest.mark.parametrize("n", [20, pytest.param(60, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", NEEDS_A_JUDGE)
-def test_an_exploit_of_the_judge_does_not_get_what_it_is_after(name: str) -> None:
-    _does_not_get_it(name, 60)
+def test_an_exploit_of_the_judge_does_not_get_what_it_is_after(name: str, n: int) -> None:
+    _does_not_get_it(name, n)
 
 
 def _does_not_get_it(name: str, n: int) -> None:

@@ -153,6 +153,7 @@ def holds_a_batch(path: Path) -> bool:
 
 @pytest.mark.verl(group="vllm")
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_real_engine_killed_in_the_middle_ends_with_the_file_of_an_undisturbed_call(real: Real) -> None:
     engines: list[psutil.Process] = []
     for _ in range(5):

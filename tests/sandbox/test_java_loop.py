@@ -15,7 +15,7 @@ from sandbox.bench import running_service
 pytestmark = pytest.mark.sandbox
 
 FEW = 4
-MANY = 20
+MANY = 8
 LIMIT_S = 2.0
 
 

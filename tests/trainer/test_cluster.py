@@ -101,6 +101,7 @@ except MadrlError as error:
 """
 
 
+@pytest.mark.nightly
 def test_a_cluster_that_demands_a_token_is_joined_with_it_and_with_no_other(tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path)}  # no token there
 
@@ -196,6 +197,7 @@ def test_a_cluster_trains_one_run_at_a_time(
 
 
 @pytest.mark.verl(group="test_cluster")
+@pytest.mark.nightly
 def test_of_two_runs_that_start_at_once_the_second_ends_and_leaves_the_first_its_queue(
     address: str, first: "subprocess.Popen[str]"
 ) -> None:
@@ -206,5 +208,6 @@ def test_of_two_runs_that_start_at_once_the_second_ends_and_leaves_the_first_its
 
 
 @pytest.mark.verl(group="test_cluster")
+@pytest.mark.nightly
 def test_a_run_that_is_alone_on_its_cluster_has_its_own_queue(address: str) -> None:
     subprocess.run([sys.executable, "-c", SECOND, address], check=True)
