@@ -23,6 +23,7 @@ from madrl.failures import last_error
 from madrl.process import CPU_ENVIRONMENT, LOG_TAIL_LINES, PATIENCE_S, WORKER_ENVIRONMENT, end_with_parent
 from madrl.sampling.requests import Request
 from madrl.schema import Message
+from madrl.trainer.context import context_length
 
 ENVIRONMENT = {
     # The engine in this process, not in a child of it that a kill would leave behind.
@@ -212,10 +213,7 @@ def _tokenized(sampling: Sampling, prompts: Prompts) -> dict[tuple[int, str | No
 
 
 def _check_context(sampling: Sampling, longest_prompt: int) -> None:
-    from transformers import AutoConfig
-
-    config = AutoConfig.from_pretrained(sampling.model, trust_remote_code=sampling.trust_remote_code)
-    limit = getattr(config, "max_position_embeddings", None)
+    limit = context_length(sampling.model, trust_remote_code=sampling.trust_remote_code)
     if limit is not None and longest_prompt + sampling.max_response_tokens > limit:
         raise MadrlError(
             f"the longest prompt has {longest_prompt} tokens, which leaves no room for {sampling.max_response_tokens} "

@@ -3,7 +3,7 @@
 veRL drops them with ``data.filter_overlong_prompts``, from the training and the validation files alike, and otherwise
 cuts off their beginning; either way a line in its log is all that one sees. Training prompts may be dropped, and the
 number is said. A validation prompt never is: its file is a fixed set of problems. Of the holdout, which vLLM samples
-without veRL, long prompts are sampled whole, and their number is said.
+without veRL, long prompts are sampled whole, and their number is said, unless the model's context is too short.
 
 Images, audio and a dataset class of the user's own (``data.custom_cls``) are not covered.
 """
@@ -24,6 +24,7 @@ from madrl.errors import MadrlError
 from madrl.prompts import asking_for, load_naming
 from madrl.schema import Message
 from madrl.trainer.compose import files_of, holdout_files
+from madrl.trainer.context import context_length
 
 HINTED_LOOKED_AT = 32
 """How many of the longest training prompts are tried with each hint, which makes all of them about as much longer."""
@@ -32,7 +33,8 @@ HINTED_LOOKED_AT = 32
 def check_prompt_lengths(config: DictConfig) -> None:
     """Print how many training prompts are left out, and how many of the holdout are longer. Raises MadrlError, with
     their number, the file and the row of the longest, and the length that would hold them, when validation prompts
-    would be left out, when any prompt would be cut off, hinted ones included, and when no training batch is left."""
+    would be left out, when any prompt would be cut off, hinted ones included, when no training batch is left, and when
+    a prompt of the holdout leaves no room for a response in the model's context."""
     data = config.data
     if data.custom_cls.path is not None:
         return
@@ -58,6 +60,7 @@ def check_prompt_lengths(config: DictConfig) -> None:
             f"longest, {where}, has {most})"
         )
         if kind == "holdout":
+            _check_context(config, most, where)
             print(f"{found} and are sampled whole", flush=True)
             continue
         if kind == "validation" or not filtered:
@@ -79,6 +82,16 @@ def check_prompt_lengths(config: DictConfig) -> None:
 def prompt_lengths(path: str, tokenizer: Any, options: dict[str, Any]) -> list[int]:
     """The length in tokens of each prompt of a parquet file, as veRL counts it."""
     return [_length(messages, tokenizer, options) for messages in _prompts_of(path)]
+
+
+def _check_context(config: DictConfig, longest: int, where: str) -> None:
+    model, response = config.actor_rollout_ref.model, config.data.max_response_length
+    context = context_length(model.path, trust_remote_code=model.trust_remote_code)
+    if context is not None and longest + response > context:
+        raise MadrlError(
+            f"{where}, has {longest} tokens, which leaves no room for data.max_response_length={response} more in the "
+            f"model's context of {context}, and the holdout is sampled after the training: prepare the data without it"
+        )
 
 
 def _check_hinted(config: DictConfig, tokenizer: Any, options: dict[str, Any]) -> None:

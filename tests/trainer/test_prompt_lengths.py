@@ -8,7 +8,7 @@ from verl.utils.dataset.rl_dataset import RLHFDataset
 
 from madrl import cli
 from madrl.errors import MadrlError
-from madrl.miniature.model import build_tokenizer
+from madrl.miniature.model import build_model, build_tokenizer, save
 from madrl.schema import make_row, write_parquet
 from madrl.trainer.compose import compose
 from madrl.trainer.launch import train
@@ -21,7 +21,8 @@ SHORT, LONG = "7", "7777777777777777777777777777"
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model")
-    build_tokenizer(["user\nname a number\nassistant\n7"], 300).save_pretrained(folder)
+    tokenizer = build_tokenizer(["user\nname a number\nassistant\n7"], 300)
+    save(tokenizer, build_model(tokenizer, hidden_size=32, layers=1, seed=0), folder)
     return folder
 
 
@@ -94,6 +95,11 @@ def test_holdout_prompts_that_are_too_long_for_training_are_sampled_whole_which_
     longest = f"{tmp_path}/holdout.parquet row 1, has {long}"
     said = f"1 of 3 holdout prompts are longer than data.max_prompt_length={short} tokens (the longest, {longest})"
     assert capsys.readouterr().out == f"{said} and are sampled whole\n"
+    context = 2048  # of build_model
+    check_prompt_lengths(compose([*run, f"data.max_response_length={context - long}"]))
+    no_room = rf"/holdout.parquet row 1, has {long} tokens, which leaves no room .*={context - long + 1} more"
+    with pytest.raises(MadrlError, match=no_room):
+        check_prompt_lengths(compose([*run, f"data.max_response_length={context - long + 1}"]))
     (tmp_path / "holdout.parquet").write_bytes(b"PAR1 half written")
     assert cli.main(["train", "--check-data", *run]) == 2
     assert f"{tmp_path}/holdout.parquet: cannot be read as parquet" in capsys.readouterr().err
