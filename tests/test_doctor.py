@@ -42,24 +42,21 @@ def test_trouble_is_named_with_a_remedy_and_a_non_zero_exit(tmp_path: os.PathLik
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_the_rows_of_a_task_of_one_s_own_are_looked_at_and_have_to_be_there(tmp_path: Path) -> None:
+def test_the_rows_of_a_task_of_one_s_own_have_to_be_there_and_a_sandbox_that_the_environment_promises_too(
+    tmp_path: Path,
+) -> None:
     shutil.copytree(Path(__file__).parents[1] / "examples" / "own_task", tmp_path / "own")
     subprocess.run([sys.executable, "prepare.py"], cwd=tmp_path / "own", check=True)
     (tmp_path / "own" / "data" / "validation.parquet").write_bytes(b"PAR1")
-    done = doctor(f"task={tmp_path / 'own' / 'task.yaml'}")
+    done = doctor(f"task={tmp_path / 'own' / 'task.yaml'}", MADRL_SANDBOX_URLS="http://127.0.0.1:9")
     assert re.search(r"BAD launch .*data/validation.parquet: cannot be read as parquet", done.stdout)
     assert done.returncode == 2
     if not is_meant_for_gpus():
         assert done.stderr.endswith(" (this is about the gpu profile; add profile=tiny for a run on CPUs)\n")
-
-
-def test_a_sandbox_that_the_environment_promises_must_be_there() -> None:
-    done = doctor(MADRL_SANDBOX_URLS="http://127.0.0.1:9")
-    assert done.returncode == 2
     assert "BAD sandbox" in done.stdout
     assert "no service at http://127.0.0.1:9" in done.stdout
     assert "madrl-sandbox" in done.stdout
-    assert done.stdout.count("BAD") == 1
+    assert done.stdout.count("BAD") == 2
     for plugin in (
         "reward_manager.MadRewardManager",
         "group_loop.GroupAgentLoopManager",
