@@ -86,7 +86,10 @@ def prompt_lengths(path: str, tokenizer: Any, options: dict[str, Any]) -> list[i
 
 def _check_context(config: DictConfig, longest: int, where: str) -> None:
     model, response = config.actor_rollout_ref.model, config.data.max_response_length
-    context = context_length(model.path, trust_remote_code=model.trust_remote_code)
+    try:
+        context = context_length(model.path, trust_remote_code=model.trust_remote_code)
+    except (OSError, ValueError) as error:
+        raise _not_a_model("config", model.path, error) from error
     if context is not None and longest + response > context:
         raise MadrlError(
             f"{where}, has {longest} tokens, which leaves no room for data.max_response_length={response} more in the "
@@ -134,9 +137,12 @@ def _tokenizer(model: DictConfig) -> Any:
         with contextlib.redirect_stderr(io.StringIO()):
             tokenizer = hf_tokenizer(path, trust_remote_code=model.trust_remote_code)
     except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise MadrlError(f"cannot load the tokenizer of {path!r} ({reason}): set paths.model to a model") from error
+        raise _not_a_model("tokenizer", path, error) from error
     return tokenizer
+
+
+def _not_a_model(part: str, path: str, error: Exception) -> MadrlError:
+    return MadrlError(f"cannot load the {part} of {path!r} ({str(error).splitlines()[0]}): set paths.model to a model")
 
 
 def _template_options(data: DictConfig) -> dict[str, Any]:

@@ -100,6 +100,10 @@ def test_holdout_prompts_that_are_too_long_for_training_are_sampled_whole_which_
     no_room = rf"/holdout.parquet row 1, has {long} tokens, which leaves no room .*={context - long + 1} more"
     with pytest.raises(MadrlError, match=no_room):
         check_prompt_lengths(compose([*run, f"data.max_response_length={context - long + 1}"]))
+    (tmp_path / "nothing").mkdir()
+    of_another = [f"paths.model={tmp_path / 'nothing'}", f"actor_rollout_ref.model.tokenizer_path={model}"]
+    with pytest.raises(MadrlError, match=r"cannot load the config of '.*/nothing' .*: set paths.model to a model$"):
+        check_prompt_lengths(compose([*run, *of_another]))
     (tmp_path / "holdout.parquet").write_bytes(b"PAR1 half written")
     assert cli.main(["train", "--check-data", *run]) == 2
     assert f"{tmp_path}/holdout.parquet: cannot be read as parquet" in capsys.readouterr().err
