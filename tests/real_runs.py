@@ -123,7 +123,7 @@ def undisturbed(trainings: Trainings) -> RunFolder:
 @pytest.fixture(scope="session")
 def resumed(trainings: Trainings) -> RunFolder:
     """The same, to be of one step less at first, killed after its checkpoint with everything that it had started, and
-    run again. What every change is tested with: ``undisturbed``, another minute-long start, is for nightly tests."""
+    run again. Every change is tested with this run; ``undisturbed``, one more start, is for nightly tests alone."""
     wish = Path(trainings.environment("resumed")["HOLD_FOLDER"]) / "generation"
     wish.parent.mkdir()
     wish.write_text(str(CHECKPOINT + 1))
