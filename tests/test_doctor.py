@@ -53,6 +53,7 @@ def test_the_rows_of_a_task_of_one_s_own_have_to_be_there_and_a_sandbox_that_the
     assert done.returncode == 2
     if not is_meant_for_gpus():
         assert done.stderr.endswith(" (this is about the gpu profile; add profile=tiny for a run on CPUs)\n")
+    assert re.search(r"^madrl: error: not ready to train: .*\bsandbox\b", done.stderr, re.MULTILINE)
     assert "BAD sandbox" in done.stdout
     assert "no service at http://127.0.0.1:9" in done.stdout
     assert "madrl-sandbox" in done.stdout

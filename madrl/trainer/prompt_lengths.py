@@ -92,8 +92,9 @@ def _check_context(config: DictConfig, longest: int, where: str) -> None:
         raise _not_a_model("config", model.path, error) from error
     if context is not None and longest + response > context:
         raise MadrlError(
-            f"{where}, has {longest} tokens, which leaves no room for data.max_response_length={response} more in the "
-            f"model's context of {context}, and the holdout is sampled after the training: prepare the data without it"
+            f"the longest holdout prompt, {where}, has {longest} tokens, which leaves no room for "
+            f"data.max_response_length={response} more in the model's context of {context}: prepare the data without "
+            "it, or set a smaller data.max_response_length"
         )
 
 
