@@ -45,6 +45,17 @@ def test_sample_output_after_the_program_is_not_the_program() -> None:
     assert code_of(fenced("print(1)\n") + fenced("6 a\nYES\n", "") + fenced("6\n", "text")) == "print(1)\n"
 
 
+@pytest.mark.parametrize("tag", ["", "text", "pseudocode", "cpp"])
+def test_a_sketch_after_the_program_under_no_tag_or_a_wrong_one_is_not_the_program(tag: str) -> None:
+    response = fenced("int main() {}\n", "cpp") + "The idea:\n" + fenced("for i in range(n):\n    print(i)\n", tag)
+    assert last_program(response) == Program("cpp", "int main() {}\n", "cpp")
+
+
+def test_without_a_right_tag_the_last_program_counts() -> None:
+    response = fenced("int main() { return 0; }\n", "") + fenced("print(1)\n", "cpp") + fenced("6\n", "")
+    assert last_program(response) == Program("python", "print(1)\n", "cpp", "tag cpp, code is python")
+
+
 def test_a_fence_in_a_list_item_holds_the_program() -> None:
     assert code_of("1. Do it:\n\n    ```python\n    print(1)\n    ```\n2. Done.") == "print(1)\n"
 

@@ -1,4 +1,4 @@
-"""The program in a response: the last fenced block that is one, in the language that its code really is.
+"""The program in a response: a fenced block that is one, in the language that its code really is.
 
 One extracted object serves both the verifier and the language classifier, so that a response cannot earn one
 language's category with another's code. How the language is told is source_language's subject; how the program is
@@ -66,31 +66,39 @@ class _Block(NamedTuple):
     tag: str
     code: str
 
+    @property
+    def claimed(self) -> str | None:
+        """The language of ours that the tag names."""
+        return LANGUAGE_OF_TAG.get(self.tag.lower())
+
 
 @lru_cache(maxsize=512)
 def last_program(response: str) -> Program | None:
-    """The last fenced block of ``response`` that is a program in a language of ours (source_language).
+    """The last fenced block of ``response`` that is a program in the language of ours that its tag names; without one,
+    the last that is a program in any language of ours (source_language).
 
-    Blocks after it, of sample output or of nothing, change nothing. When no block is a program, the last that isn't
-    blank stands for it, with no language. A response that fences nothing is searched for bare code; None when there is
-    none in it either.
+    So sample output after a program changes nothing, and neither does an untagged sketch of the same in other words.
+    When no block is a program, the last that isn't blank stands for it, with no language. A response that fences
+    nothing is searched for bare code; None when there is none in it either.
     """
     prose, blocks = _split(response)
     allowance = Allowance()
-    programs = []
-    for block in reversed(blocks):
-        programs.append(_program(block, allowance))
-        if programs[-1].language:
-            return programs[-1]
-    return _unfenced(prose, allowance) or (programs[0] if programs else None)
+    others: list[tuple[int, Program]] = []
+    for number, block in sorted(enumerate(blocks), key=lambda of: (of[1].claimed is None, -of[0])):
+        program = _program(block, allowance)
+        if program.language and program.language == block.claimed:
+            return program
+        others.append((number, program))
+    last_first = [program for _, program in sorted(others, reverse=True)]
+    in_ours = next((program for program in last_first if program.language), None)
+    return in_ours or _unfenced(prose, allowance) or (last_first[0] if last_first else None)
 
 
 def _program(block: _Block, allowance: Allowance) -> Program:
-    tag = block.tag.lower()
-    claimed = LANGUAGE_OF_TAG.get(tag)
-    language = source_language(block.code, claimed, doubtful=tag in FOREIGN_TAGS, allowance=allowance)
+    doubtful = block.tag.lower() in FOREIGN_TAGS
+    language = source_language(block.code, block.claimed, doubtful=doubtful, allowance=allowance)
     said = f"tag {block.tag}" if block.tag else "no tag"
-    reason = "" if language == claimed and claimed else f"{said}, code is {language or 'none of ours'}"
+    reason = "" if language and language == block.claimed else f"{said}, code is {language or 'none of ours'}"
     return Program(language, block.code, block.tag, reason)
 
 
