@@ -197,20 +197,27 @@ NUMBERS = (
     "actor_rollout_ref.actor.optim.lr",
     "actor_rollout_ref.actor.kl_loss_coef",
     "actor_rollout_ref.actor.entropy_coeff",
-    "actor_rollout_ref.rollout.temperature",
 )
 """Config keys of numbers of 0 or more."""
 
+TEMPERATURES = ("actor_rollout_ref.rollout.temperature", "actor_rollout_ref.rollout.val_kwargs.temperature")
+"""Config keys of numbers above 0, where sampling would be greedy and without a distribution."""
+
 
 def _check_numbers(config: DictConfig) -> None:
-    """Raises MadrlError for a value of WHOLE_NUMBERS or NUMBERS that is none: veRL looks at most of them in the middle
-    of a run, if ever."""
+    """Raises MadrlError for a value of WHOLE_NUMBERS, NUMBERS or TEMPERATURES that is none: veRL looks at most of them
+    in the middle of a run, if ever."""
     for key, least in WHOLE_NUMBERS.items():
         _check_whole(config, key, least)
-    for key in NUMBERS:
-        value = OmegaConf.select(config, key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise MadrlError(f"{key}={value!r} is not a number of 0 or more")
+    for key in (*NUMBERS, *TEMPERATURES):
+        value, positive = OmegaConf.select(config, key), key in TEMPERATURES
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not 0 <= value < math.inf
+            or (positive and value == 0)
+        ):
+            raise MadrlError(f"{key}={value!r} is not a number {'above 0' if positive else 'of 0 or more'}")
 
 
 def _known_keys() -> list[str]:

@@ -35,6 +35,7 @@ from madrl.settings import Settings
 from madrl.trainer.hinted_loop import HINTED_LOOP, PLAIN_LOOP
 from madrl.trainer.prompt_group import PromptGroup
 from madrl.trainer.reward_manager import GRADE, GRADE_COLUMN, STAGE, STEP
+from madrl.trainer.seeded_requests import SEEDED, begin_session
 from madrl.trainer.verl_settings import SEED_PARAMETER
 
 _AgentLoopWorker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class
@@ -58,11 +59,12 @@ class Arrival(NamedTuple):
 
 
 class GroupAgentLoopWorker(_AgentLoopWorker):
-    """Runs the sessions of a prompt as veRL does, with one seed per session and one reward call per group."""
+    """Runs the sessions of a prompt as veRL does, with a seed for each session and one reward call per group."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         verl_logger.addFilter(without_its_traceback)
+        self.llm_client.__class__ = SEEDED[type(self.llm_client)]
         # A full garbage collection walks everything that the imports left, and stalls all sessions for half a second.
         gc.collect()
         gc.freeze()
@@ -102,6 +104,7 @@ class GroupAgentLoopWorker(_AgentLoopWorker):
                 kwargs[HINT_COLUMN] = ""
             elif kwargs[HINT_COLUMN]:
                 agent_name = HINTED_LOOP
+        begin_session()
         seed = session_seed(rollout.seed, trajectory, kwargs, int(kwargs.pop(AGAIN_COLUMN, 0)))
         seeded = {**sampling_params, SEED_PARAMETER[rollout.name]: seed}
         try:

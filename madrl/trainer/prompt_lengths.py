@@ -143,7 +143,8 @@ def _tokenizer(model: DictConfig) -> Any:
 
 
 def _not_a_model(part: str, path: str, error: Exception) -> MadrlError:
-    return MadrlError(f"cannot load the {part} of {path!r} ({str(error).splitlines()[0]}): set paths.model to a model")
+    why = str(error).splitlines()[0]
+    return MadrlError(f"cannot load the {part} of {path!r} ({why}): set paths.model, or a recipe's MODEL, to a model")
 
 
 def _template_options(data: DictConfig) -> dict[str, Any]:

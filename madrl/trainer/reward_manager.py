@@ -109,8 +109,9 @@ class MadRewardManager(RewardManagerBase):
                 "split": str(extra_info.get("split", "")),
                 # Text, because veRL's validation averages numeric columns.
                 "row": str(extra_info["index"]),
-                "correctness": float(correctness),
-                "divergence_reward": float(divergence_reward),
+                # As float32s, which sum without an error: DAPO's filter takes only a deviation of exactly 0 for none.
+                "correctness": float(np.float32(correctness)),
+                "divergence_reward": float(np.float32(divergence_reward)),
             }
             for grade, mark, further, extra_info, correctness, divergence_reward in zip(
                 score.grades,

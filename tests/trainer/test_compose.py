@@ -68,6 +68,8 @@ REFUSED: list[tuple[list[str], str]] = [
     (["actor_rollout_ref.actor.optim.lr=abc"], "^actor_rollout_ref.actor.optim.lr='abc' is not a number of 0 or more$"),
     (["actor_rollout_ref.actor.entropy_coeff=-1"], "entropy_coeff=-1 is not a number of 0"),
     (["actor_rollout_ref.rollout.temperature=hot"], "temperature='hot' is not a number"),
+    (["actor_rollout_ref.rollout.temperature=0"], "^actor_rollout_ref.rollout.temperature=0 is not a number above 0$"),
+    (["actor_rollout_ref.rollout.val_kwargs.temperature=0.0"], "val_kwargs.temperature=0.0 is not a number above 0$"),
     (["data.train_batchsize=3"], "^there is no config key 'data.train_batchsize': did you mean data.train_batch_size"),
     (["zzz=1"], "^there is no config key 'zzz'$"),
     (["madrl.target={rank_1: 3"], "^madrl.target={rank_1: 3: cannot be read as KEY=VALUE; write a mapping as '{a: 2,"),

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopO
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
 from verl.trainer.ppo.v1.agent_loop_tq import logger as verl_logger
 from verl.utils.tensordict_utils import assign_non_tensor_data, get_tensordict
+from verl.workers.rollout.llm_server import FullyAsyncLLMServerClient, LLMServerClient
+from verl.workers.rollout.replica import TokenOutput
 
 from madrl.errors import MadrlError
 from madrl.frequency import category_indices
@@ -36,6 +39,7 @@ from madrl.trainer.group_loop import (
 from madrl.trainer.hinted_loop import HINTED_LOOP
 from madrl.trainer.prompt_group import PromptGroup
 from madrl.trainer.reward_manager import GRADE, STAGE, STEP, MadRewardManager
+from madrl.trainer.seeded_requests import SEEDED
 from madrl.trainer.verl_settings import SEED_PARAMETER
 
 OPTIONS = ("Arctic", "Atlantic", "Indian", "Pacific", "Southern")
@@ -190,6 +194,15 @@ async def test_a_response_that_holds_nothing_of_the_model_is_empty(manager: MadR
     silent, plain = arrivals("Arctic", "Pacific and Pacific")
     silent.output.response_mask = [0]
     assert [r.response for r in manager.rollouts(group_data([silent, plain], {}))] == ["", "Pacific and Pacific"]
+
+
+async def test_what_is_equal_in_a_group_has_a_deviation_of_exactly_zero(manager: MadRewardManager) -> None:
+    """Which is how veRL's DAPO filter knows a group to drop."""
+    for option in OPTIONS:
+        for size in (8, 24, 48):
+            out = await manager.run_single(group_data(arrivals(*[option] * size), {"validate": False}))
+            for metric in ("divergence_reward", "correctness"):
+                assert np.std([info[metric] for info in out["reward_extra_info"]]) == 0.0, (option, size, metric)
 
 
 async def test_a_response_without_siblings_moves_nothing(manager: MadRewardManager) -> None:
@@ -382,6 +395,56 @@ async def test_a_request_carries_its_seed_under_the_name_that_the_engine_knows(
         {}, trajectory, agent_name="recording", trace=False, **row, **{AGAIN_COLUMN: 2}
     )
     assert sent == {parameter: session_seed(config.seed, trajectory, row, 2)}
+
+
+class TurnsLoop:
+    """An agent loop of two turns, each a request to the engine."""
+
+    def __init__(self, server_manager: LLMServerClient, **_: Any) -> None:
+        self.client = server_manager
+
+    async def run(self, sampling_params: dict[str, Any], **_: Any) -> dict[str, Any]:
+        for prompt in ([1], [1, 2, 3]):
+            await self.client.generate(request_id="r", prompt_ids=prompt, sampling_params=sampling_params)
+        return sampling_params
+
+
+@pytest.mark.parametrize("client", [LLMServerClient, FullyAsyncLLMServerClient])
+async def test_turns_and_what_goes_on_after_an_update_are_sampled_with_seeds_of_their_own(
+    client: type[LLMServerClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resumes = client is FullyAsyncLLMServerClient
+    asked: dict[int, list[int]] = {3: [], 4: []}
+    session: ContextVar[int] = ContextVar("session")
+
+    async def answer(_: Any, request_id: str, *, sampling_params: dict[str, Any], **__: Any) -> TokenOutput:
+        seeds = asked[session.get()]
+        seeds.append(sampling_params["seed"])
+        await asyncio.sleep(0)
+        return TokenOutput(token_ids=[7], log_probs=None, stop_reason="aborted" if len(seeds) == 1 else "completed")
+
+    async def at_once(_: float, sleep: Any = asyncio.sleep) -> None:
+        await sleep(0)
+
+    monkeypatch.setattr(LLMServerClient, "generate", answer)
+    monkeypatch.setattr("verl.workers.rollout.llm_server.asyncio.sleep", at_once)
+    monkeypatch.setitem(_agent_loop_registry, "turns", {"_target_": f"{__name__}.TurnsLoop"})
+    config = compose(["task=synthetic_closed", "trainer.experiment_name=x"])
+    worker = WorkerWithoutEngine(config, size=2)
+    worker.llm_client = SEEDED[client](config)
+    trajectory = {"step": 1, "sample_index": 0, "rollout_n": 0, "validate": False}
+    row = {"uid": "p", "raw_prompt": [], "data_source": "s", "index": 0}
+
+    async def run(number: int) -> None:
+        session.set(number)
+        here = {**row, "session_id": number}
+        await worker._run_agent_loop({"max_tokens": 9}, trajectory, agent_name="turns", trace=False, **here)
+
+    await asyncio.gather(run(3), run(4))
+    for number, seeds in asked.items():
+        assert seeds[0] == session_seed(config.seed, trajectory, {**row, "session_id": number})
+        assert len(seeds) == 2 + resumes
+    assert len({*asked[3], *asked[4]}) == 2 * (2 + resumes)
 
 
 @pytest.mark.parametrize(

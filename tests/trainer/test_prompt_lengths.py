@@ -102,7 +102,7 @@ def test_holdout_prompts_that_are_too_long_for_training_are_sampled_whole_which_
         check_prompt_lengths(compose([*run, f"data.max_response_length={context - long + 1}"]))
     (tmp_path / "nothing").mkdir()
     of_another = [f"paths.model={tmp_path / 'nothing'}", f"actor_rollout_ref.model.tokenizer_path={model}"]
-    with pytest.raises(MadrlError, match=r"cannot load the config of '.*/nothing' .*: set paths.model to a model$"):
+    with pytest.raises(MadrlError, match=r"cannot load the config of '.*/nothing' .*: set paths.model"):
         check_prompt_lengths(compose([*run, *of_another]))
     (tmp_path / "holdout.parquet").write_bytes(b"PAR1 half written")
     assert cli.main(["train", "--check-data", *run]) == 2
@@ -136,6 +136,14 @@ def test_too_few_training_prompts_for_a_batch_stop_the_run(tmp_path: Path, model
     run = overrides(tmp_path, model, [SHORT, LONG, LONG], [SHORT], f"data.max_prompt_length={short}")
     with pytest.raises(MadrlError, match=r"leaves less than one batch of data.train_batch_size=2"):
         check_prompt_lengths(compose(run))
+
+
+def test_fewer_training_prompts_than_a_batch_has_stop_the_run_before_it_is_there(tmp_path: Path, model: Path) -> None:
+    run = overrides(tmp_path, model, [SHORT] * 3, [SHORT])
+    for few in ("data.train_batch_size=4", "data.train_max_samples=1"):
+        with pytest.raises(MadrlError, match=r"data.train_batch_size=\d: there are only [13] training prompts"):
+            train([*run, few])
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_model_without_a_tokenizer_is_one_clear_error(tmp_path: Path) -> None:
