@@ -160,9 +160,9 @@ def sha256_of(path: str | Path) -> str:
 
 
 def check_model(model: str) -> None:
-    """Raises MadrlError where ``model`` is the path of a folder and no folder is there. Anything else may be a name on
-    the hub."""
-    if model.startswith(("/", ".", "~")) and not Path(model).is_dir():
+    """Raises MadrlError where ``model`` can only be the path of a folder and no folder is there. A name on the hub has
+    one slash at most."""
+    if (model.startswith(("/", ".", "~")) or model.count("/") > 1) and not Path(model).is_dir():
         raise MadrlError(f"model {model} does not exist: name a folder, or a model on the Hugging Face hub")
 
 

@@ -320,6 +320,8 @@ def recipe_of(words: Sequence[str], variables: Mapping[str, str]) -> Recipe:
     named = [word for word in words if word not in overrides]
     if not (len(named) == 3 or (len(named) == 2 and named[1] == WARM_START)):
         raise MadrlError(f"{' '.join(words)!r} names no recipe: write TASK TARGET DIVERGENCE, or TASK {WARM_START}")
+    if behind := [word for word in overrides if word.partition("=")[0].isupper()]:
+        raise MadrlError(f"{behind[0]!r} is no key=value of a config: write a variable before the command")
     target, divergence = ("", "") if named[1] == WARM_START else named[1:]
     own = {"profile": variables.get("PROFILE") or "gpu", "seed": variables.get("SEED") or "42"}
     for override in [word for word in overrides if word.partition("=")[0].lstrip("+") in own]:

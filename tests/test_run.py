@@ -156,6 +156,7 @@ def test_the_warm_start_splits_its_model_over_as_many_gpus_as_the_rollouts(tmp_p
         ("gsm8k peak rkl", {"PROFILE": "cpu"}, "PROFILE='cpu' does not exist: use one of gpu, small, tiny"),
         ("math peak rkl", {"PROFILE": "small"}, "PROFILE=small: a model of 135 million parameters solves next to noth"),
         ("code_contests peak rkl", {"PROFILE": "small"}, "PROFILE=small: .* writes no program"),
+        ("gsm8k peak rkl DRY_RUN=1", {}, "'DRY_RUN=1' is no key=value of a config: write a variable before the comma"),
         ("gsm8k peak rkl", {"SEED": "many"}, "SEED='many' is not a whole number"),
         ("gsm8k peak rkl paths.model=mine", {}, "set MODEL="),
         ("gsm8k peak rkl madrl.target=uniform", {}, "name the target in the command"),

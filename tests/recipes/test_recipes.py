@@ -187,6 +187,7 @@ def test_the_variables_of_the_paper_s_grid_reach_the_config_and_the_run_s_name()
         ("math_peak_l2.sh", {"ENTROPY": "x"}, "^ENTROPY='x' is not a number of 0 or more$"),
         ("math_peak_l2.sh", {"ENTROPY": "-1"}, "^ENTROPY='-1' is not a number"),
         ("math_peak_l2.sh", {"MODEL": "/nowhere"}, "^model /nowhere does not exist: name a folder, or a model on"),
+        ("math_peak_l2.sh", {"MODEL": "no/such/model"}, "^model no/such/model does not exist: name a folder, or a"),
         (
             "math_peak_l2.sh",
             {"PROFILE": "tiny", "DATASET": "/d"},
