@@ -10,7 +10,7 @@ Writes train.parquet (the training pool), selection.parquet (200 problems to cho
 validation.parquet (60), holdout.parquet (200), tests/ and manifest.json; splits.py says which problem goes where.
 
 A problem's tests (public, private and generated, one of each) lie in ``tests/SHA256.json`` as ``{"tests": [{"input",
-"output"}, ...]}``, one copy for all its rollouts. The ground truth is ``{"tests_file": its absolute path,
+"output"}, ...], "checker"}``, one copy for all its rollouts. The ground truth is ``{"tests_file": its absolute path,
 "time_limit_s", "memory_limit_mb"}``: move the folder, and prepare it again. The limits are the original judge's for
 every language, not scaled for slower ones, and left to the sandbox's defaults where the source has none (CodeChef,
 HackerEarth): what a slow language costs is part of what the reward measures.
@@ -65,6 +65,10 @@ COLUMNS = (
     *("time_limit", "memory_limit_bytes", "content", "id", "labels", "test", "checker"),
 )
 """What is read of either schema; the hub's wrong solutions alone are half of its bytes."""
+
+CHECKER = Checker(ignore_case=True)
+"""How outputs are compared where a problem has no checker of its own. The case of letters does not count, as in the
+benchmark's own tester (OutputsMatch in execution/tester_sandboxer.cc of google-deepmind/code_contests)."""
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*|[.!?\n]")
 _STREAM_ADVICE = re.compile(r"%lld|%I64d|\bcin\b|\bcout\b")
@@ -239,6 +243,8 @@ class Intake:
         if row.checker:
             code = _TESTLIB.sub(lambda _: self.testlib or "", row.checker)
             judged["checker"] = {"mode": "program", "language": "cpp", "code": code}
+        else:
+            judged["checker"] = CHECKER.model_dump(exclude_defaults=True)
         content = json.dumps(judged, ensure_ascii=False)
         try:
             encoded = content.encode()
@@ -271,12 +277,11 @@ def _ground_truth(tests_file: Path, limits: dict[str, float]) -> str:
 
 def _contradiction(tests: Sequence[ProgramTest]) -> str:
     """Which input is expected to give two outputs; empty when none is."""
-    checker = Checker()
     first: dict[str, str] = {}
     for test in tests:
         seen = first.setdefault(test.input, test.output)
         one, other = test.output.encode(errors="replace"), seen.encode(errors="replace")
-        if difference := compare(checker.mode, one, other, checker.abs_tol, checker.rel_tol):
+        if difference := compare(CHECKER.mode, one, other, CHECKER.abs_tol, CHECKER.rel_tol, CHECKER.ignore_case):
             return f"input {test.input[:60]!r} has two outputs: {difference}"
     return ""
 

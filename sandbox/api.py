@@ -23,6 +23,7 @@ class Checker(_Request):
     mode: Literal["tokens", "exact", "lines", "program"] = "tokens"
     abs_tol: float = Field(1e-6, ge=0, le=1)
     rel_tol: float = Field(1e-6, ge=0, le=1)
+    ignore_case: bool = Field(False, description="whether yes is YES, with mode=tokens only")
     language: str = Field("", description="of the program, with mode=program only")
     code: str = Field("", description="the program, with mode=program only")
 

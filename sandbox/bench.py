@@ -41,7 +41,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sandbox import state
-from sandbox.backends import CLEAN_ENVIRONMENT, Jail, View, bubblewrap
+from sandbox.backends import CLEAN_ENVIRONMENT, Jail, View, bubblewrap, located
 from sandbox.languages import CANARY_INPUT, CANARY_OUTPUT, LANGUAGES, filled_in
 
 ONE_TEST_PROGRAMS = 100
@@ -159,10 +159,10 @@ def measure_plain(language: str, programs: int, tests: int, folder: Path, scratc
     (source / "in").write_text(CANARY_INPUT)
     entry = {"java": "Canary", "javascript": "main.js"}.get(language, "main")
     inside = filled_in(toolchain.run_command, entry, 256) or ["/usr/bin/python3", "/box/main.py"]
-    command = [part.replace("/box", str(source)) for part in inside]
+    view = View(binds=(*toolchain.run_view.binds, (str(source), "/box")), environment=toolchain.run_view.environment)
+    command = located("firejail", view, inside)  # with the host's paths
     bare = measure(run_loop, command, programs, tests, source)
     floor = measure(spawn_loop, command, programs, tests, source)._replace(compile_s=compile_s)
-    view = View(binds=(*toolchain.run_view.binds, (str(source), "/box")), environment=toolchain.run_view.environment)
     jail = Jail(view, f"{state.native_tools(folder)}/enter", 65099 if os.geteuid() == 0 else 0, 0)
     return bare, floor, measure(spawn_loop, bubblewrap(jail, inside), programs, tests, source)
 

@@ -16,34 +16,40 @@ _HALF = Decimal("0.5")
 _SHOWN_BYTES = 48
 
 
-def compare(mode: str, output: bytes, expected: bytes, abs_tol: float, rel_tol: float) -> str | None:
+def compare(
+    mode: str, output: bytes, expected: bytes, abs_tol: float, rel_tol: float, ignore_case: bool = False
+) -> str | None:
     """None when ``output`` matches ``expected``. Otherwise where they part, in at most 200 printable ASCII characters.
 
     ``mode`` is one of:
     tokens: as many tokens between ASCII whitespace, and each equals its counterpart as bytes or as a number.
     lines: the same lines, where whitespace at a line's end and blank lines at the end of the output do not count.
     exact: the same bytes.
-    The tolerances count in tokens mode only. Raises ValueError for any other mode.
+    The tolerances count in tokens mode only, and so does ``ignore_case``, with which an ASCII letter is the same in
+    upper and lower case. Raises ValueError for any other mode.
     """
     if mode not in ("tokens", "lines", "exact"):
         raise ValueError(f"unknown checker mode {mode!r}: use tokens, lines or exact")
     if output == expected:
         return None
     if mode == "tokens":
-        return _compare_tokens(output, expected, Decimal(repr(abs_tol)), Decimal(repr(rel_tol)))
+        return _compare_tokens(output, expected, Decimal(repr(abs_tol)), Decimal(repr(rel_tol)), ignore_case)
     if mode == "lines":
         return _compare_lines(output, expected)
     return _compare_bytes(output, expected)
 
 
-def _compare_tokens(output: bytes, expected: bytes, abs_tol: Decimal, rel_tol: Decimal) -> str | None:
+def _compare_tokens(
+    output: bytes, expected: bytes, abs_tol: Decimal, rel_tol: Decimal, ignore_case: bool
+) -> str | None:
     want = expected.split()
     # The rest of a longer output stays in one piece, so that a flood of short tokens takes no more memory than it is.
     got = output.split(None, len(want))
     if got == want:
         return None
     for i, (w, g) in enumerate(zip(want, got, strict=False)):
-        if w != g and not _same_number(g, w, abs_tol, rel_tol):
+        same = w == g or (ignore_case and w.lower() == g.lower()) or _same_number(g, w, abs_tol, rel_tol)
+        if not same:
             return f"token {i + 1}: expected {_show(w)}, got {_show(g)}"
     return _compare_counts(len(got), len(want), "tokens")
 

@@ -100,6 +100,7 @@ class RunJob:
     mode: str = "tokens"
     abs_tol: float = 0.0
     rel_tol: float = 0.0
+    ignore_case: bool = False
     stop_on_first_failure: bool = True
     stop_on_timeout: bool = False
     """Whether a test that runs out of time is the last one, also when other failures are not."""

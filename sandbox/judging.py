@@ -333,7 +333,7 @@ class Judge:
         failure = _failure(outcome)
         message = ""
         if failure is None and not job.keep_output:
-            difference = compare(job.mode, outcome.stdout, test.expected, job.abs_tol, job.rel_tol)
+            difference = compare(job.mode, outcome.stdout, test.expected, job.abs_tol, job.rel_tol, job.ignore_case)
             failure, message = (None, "") if difference is None else ("WA", difference)
         elif failure is not None:
             said = toolchain.language.out_of_memory.encode()

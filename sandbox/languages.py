@@ -162,6 +162,10 @@ def python(state: Path) -> Toolchain:
     )
 
 
+_ONLINE_JUDGE = "-DONLINE_JUDGE"
+"""What Codeforces and AtCoder define for C and C++ and set as a system property for Java. Programs that were written
+for them may read a file in place of stdin where it is missing."""
+
 _GCC_OPTIONS = ("-w", "-fmax-errors=20", "-fdiagnostics-color=never")
 
 
@@ -178,7 +182,7 @@ def _static_view(state: Path, name: str) -> View:
 def cpp(state: Path) -> Toolchain:
     """C++ by g++. Programs are linked statically, because starting them costs half as much."""
     compiler = str(_find("cpp"))
-    flags = ("-std=gnu++20", "-O2", "-w")
+    flags = ("-std=gnu++20", "-O2", "-w", _ONLINE_JUDGE)
     version = _output(compiler, "--version").splitlines()[0]
 
     def precompile(folder: Path) -> None:
@@ -205,7 +209,7 @@ def cpp(state: Path) -> Toolchain:
 def c(state: Path) -> Toolchain:
     """C by gcc, linked as C++ is."""
     compiler = str(_find("c"))
-    command = (compiler, "-std=gnu17", "-O2", *_GCC_OPTIONS, *_linker(), "-static", "{source}", "-lm")
+    command = (compiler, "-std=gnu17", "-O2", _ONLINE_JUDGE, *_GCC_OPTIONS, *_linker(), "-static", "{source}", "-lm")
     return Toolchain(
         name="c",
         version=_output(compiler, "--version").splitlines()[0],
@@ -266,7 +270,7 @@ def java(state: Path) -> Toolchain:
             *jvm, "-XX:SharedArchiveFile=/sandbox/cds/javac.jsa", "-Xlog:disable", *javac, *options,
             "-d", OUTPUT, "{source}",
         ),
-        run_command=(*jvm, "-Xss64m", "-Xmx{memory_mb}m", "-cp", "/box", "{entry}"),
+        run_command=(*jvm, "-Xss64m", "-Xmx{memory_mb}m", f"{_ONLINE_JUDGE}=true", "-cp", "/box", "{entry}"),
         compile_view=replace(view, binds=(*view.binds, (str(classes), "/sandbox/cds"))),
         run_view=runtime_view(state, "java", home, extra=configured),
     )  # fmt: skip
@@ -341,18 +345,34 @@ def go(state: Path) -> Toolchain:
     )
 
 
+_NODE_PRELOAD = "for (const stream of [process.stdout, process.stderr]) stream._handle?.setBlocking?.(true)\n"
+"""What Node runs before a program. It writes to a pipe without waiting for who reads it, so that a program that exits
+loses what the pipe has not taken yet: 64 KiB of it get through."""
+
+
 def javascript(state: Path) -> Toolchain:
     """JavaScript by Node, whose check finds syntax errors as a compiler would."""
     node = _find("javascript")
     builtin = (Path("/usr/share/nodejs"),)  # where Debian keeps some of node's built-in modules
+
+    def preload(folder: Path) -> None:
+        file = folder / "preload.js"
+        file.write_text(_NODE_PRELOAD)
+        file.chmod(0o444)
+
+    preloaded = built(state, "javascript", (_NODE_PRELOAD,), preload)
+    view = runtime_view(state, "javascript", node, extra=builtin)
     return Toolchain(
         name="javascript",
         version=f"node {_output(node, '--version').strip()}",
         compile_command=("/bin/sh", "-c", f"{node} --check {{source}} && cp {{source}} {OUTPUT}/"),
-        run_command=(str(node), "--max-old-space-size={memory_mb}", "--stack-size=50000", "/box/{entry}"),
+        run_command=(
+            str(node), "--max-old-space-size={memory_mb}", "--stack-size=50000",
+            "--require", "/sandbox/node/preload.js", "/box/{entry}",
+        ),
         compile_view=runtime_view(state, "javascript-compiler", node, *_SHELL, extra=builtin),
-        run_view=runtime_view(state, "javascript", node, extra=builtin),
-    )
+        run_view=replace(view, binds=(*view.binds, (str(preloaded), "/sandbox/node"))),
+    )  # fmt: skip
 
 
 _ROWS = (

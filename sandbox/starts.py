@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sandbox import state
+from sandbox.backends import located
 from sandbox.bench import spawn_loop
 from sandbox.languages import CANARY_INPUT, CANARY_OUTPUT, LANGUAGES, filled_in, java, javascript, with_java_loop
 
@@ -125,11 +126,12 @@ def java_ways(folder: Path, scratch: Path) -> Iterator[Way]:
 def javascript_ways(folder: Path, scratch: Path) -> Iterator[Way]:
     """Node's ways, each with what it needs in ``scratch``."""
     row = LANGUAGES["javascript"]
-    command = filled_in(javascript(folder).run_command, "main.js", MEMORY_MB) or []
-    node = command[0]
+    toolchain = javascript(folder)
+    inside = filled_in(toolchain.run_command, "main.js", MEMORY_MB) or []
+    node, *options, _ = located("firejail", toolchain.run_view, inside)  # with the host's paths
     (scratch / "main.js").write_text(row.canary)
     yield Way("Node, plain", [node, "main.js"])
-    yield Way("Node, with a larger stack (the service)", [*command[:-1], "main.js"])
+    yield Way("Node, with a larger stack (the service)", [node, *options, "main.js"])
     (scratch / "snapshot.js").write_text(SNAPSHOT)
     snapshot = ["--snapshot-blob", "snapshot.blob"]
     subprocess.run([node, *snapshot, "--build-snapshot", "snapshot.js"], cwd=scratch, check=True, capture_output=True)

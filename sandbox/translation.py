@@ -180,7 +180,7 @@ def _work(request: JudgeRequest) -> Work:
         limits=Limits.of(request.time_limit_s, request.memory_limit_mb),
         stop_on_first_failure=request.stop_on_first_failure,
         stop_on_timeout=request.stop_on_timeout,
-        **request.checker.model_dump(include={"mode", "abs_tol", "rel_tol"}),
+        **request.checker.model_dump(include={"mode", "abs_tol", "rel_tol", "ignore_case"}),
     )
     checker = None
     if request.checker.mode == "program":

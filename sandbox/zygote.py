@@ -62,18 +62,29 @@ def run_program(code: types.CodeType) -> None:
         with contextlib.suppress(BaseException):
             sys.excepthook(type(error), error.with_traceback(inner), inner)
         del error, inner
-    finalizers = (threading._shutdown, atexit._run_exitfuncs, module.__dict__.clear, gc.collect)  # type: ignore[attr-defined]
-    for finalize in finalizers:
+    for end in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
         with contextlib.suppress(BaseException):
-            finalize()
-    if sys.stdout is not None and not getattr(sys.stdout, "closed", False):
-        try:
-            sys.stdout.flush()
-        except BaseException:
-            status = 120
+            end()
+    # Flushed twice, as by the interpreter: while a stream of the program's own has its globals, and behind finalizers.
+    flushed = [flush("stdout"), flush("stderr")]
+    sys.stdout, sys.stderr = getattr(sys, "__stdout__", None), getattr(sys, "__stderr__", None)
     with contextlib.suppress(BaseException):
-        sys.stderr.flush()
-    os._exit(status)
+        for name in reversed([*module.__dict__]):  # so that a finalizer finds what was defined before its object
+            module.__dict__.pop(name, None)
+        gc.collect()
+    flushed += [flush("stdout"), flush("stderr")]
+    os._exit(status if all(flushed) else 120)
+
+
+def flush(name: str) -> bool:
+    """Flush the stream of sys with this name. False when that fails; there is nothing to do for one that is closed."""
+    try:
+        stream = getattr(sys, name, None)
+        if stream is not None and not getattr(stream, "closed", False):
+            stream.flush()
+        return True
+    except BaseException:
+        return False
 
 
 def exit_status(code: object) -> int:

@@ -84,7 +84,8 @@ def test_a_row_gives_all_its_tests_once_and_its_limits(tmp_path: Path) -> None:
             {"input": "1\n", "output": "2\n"},
             {"input": "2\n", "output": "3\n"},
             {"input": "5\n", "output": "6\n"},
-        ]
+        ],
+        "checker": {"ignore_case": True},
     }
     assert file.name == sha256(file.read_bytes()).hexdigest() + ".json"
     assert json.loads(problem.ground_truth) == {
@@ -144,6 +145,7 @@ def test_tests_that_are_larger_than_a_request_are_dropped(tmp_path: Path, monkey
 
 def test_outputs_that_the_judge_takes_for_equal_do_not_contradict(tmp_path: Path) -> None:
     assert parsed(tmp_path, public_tests=some_tests(("1\n", "2 \n\n"), ("7", "0.50"), ("7", "0.5"))).ground_truth
+    assert parsed(tmp_path, public_tests=some_tests(("7", "YES"), ("7", "Yes"))).ground_truth
 
 
 @pytest.mark.parametrize("text", ["Is the hand a royal flush?", "Go to the next node.", "Count the interactions."])

@@ -28,7 +28,8 @@ def tokens(output: bytes, expected: bytes, abs_tol: float = 1e-6, rel_tol: float
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_golden_case(case: dict[str, Any]) -> None:
     output, expected = case["output"].encode(), case["expected"].encode()
-    assert compare(case.get("mode", "tokens"), output, expected, 1e-6, 1e-6) == case["message"]
+    ignore_case = case.get("ignore_case", False)
+    assert compare(case.get("mode", "tokens"), output, expected, 1e-6, 1e-6, ignore_case) == case["message"]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -70,6 +70,25 @@ def test_c_is_compiled_as_c_and_not_as_cpp(service: Any) -> None:
     assert verdicts == {("c", NO_CPP): "AC", ("c", ADD["cpp"]): "CE", ("cpp", NO_CPP): "CE", ("cpp", ADD["cpp"]): "AC"}
 
 
+IN_C = """#include <stdio.h>
+int main(void) {
+#ifndef ONLINE_JUDGE
+  freopen("input.txt", "r", stdin);
+#endif
+  printf("%c", getchar());
+}"""
+IN_JAVA = """import java.io.*;
+class Main { public static void main(String[] a) throws IOException {
+  InputStream in = System.getProperty("ONLINE_JUDGE") == null ? new FileInputStream("input.txt") : System.in;
+  System.out.println((char) in.read()); } }"""
+
+
+@pytest.mark.parametrize(("language", "code"), [("c", IN_C), ("cpp", IN_C), ("java", IN_JAVA)])
+def test_a_program_finds_that_it_is_judged(service: Any, language: str, code: str) -> None:
+    tests = [{"input": "7", "output": "7"}]
+    assert service.judge(language=language, code=code, tests=tests, time_limit_s=5)["verdict"] == "AC"
+
+
 def test_all_tests_run_when_asked_to(service: Any) -> None:
     code = "n = int(input())\nassert n != 2\nprint(n)"
     tests = [{"input": f"{n}", "output": f"{max(n, 1)}"} for n in range(4)]
@@ -87,7 +106,7 @@ def test_a_test_that_runs_out_of_time_is_the_last_one_when_asked_to(service: Any
     assert (answer["verdict"], answer["passed"], answer["total"]) == ("WA", 1, 4)
 
 
-def test_integers_are_compared_exactly_and_floats_with_tolerance(service: Any) -> None:
+def test_outputs_are_compared_as_the_checker_says(service: Any) -> None:
     def verdict(output: str, expected: str, **checker: Any) -> str:
         code = f"print({output!r})"
         tests = [{"output": expected}]
@@ -96,6 +115,8 @@ def test_integers_are_compared_exactly_and_floats_with_tolerance(service: Any) -
     assert verdict("10000000000000000", "10000000000000001") == "WA"
     assert verdict("0.3333333", "0.333333333") == "AC"
     assert verdict("1  2\n\n3", "1 2 3  \n") == "AC"
+    assert verdict("Yes", "YES") == "WA"
+    assert verdict("Yes", "YES", ignore_case=True) == "AC"
     assert verdict("1  2", "1 2\n", mode="exact") == "WA"
     assert verdict("a \nb", "a\nb\n\n", mode="lines") == "AC"
 
@@ -154,6 +175,22 @@ def test_javascript_may_import(service: Any) -> None:
     assert service.judge(language="js", code=code, tests=tests, time_limit_s=5)["verdict"] == "AC"
 
 
+def test_javascript_that_exits_loses_nothing_that_it_has_printed(service: Any) -> None:
+    tests = [{"output": "x " * 500_000}]
+    code = "console.log('x '.repeat(500_000)); process.exit(0)"
+    assert service.judge(language="js", code=code, tests=tests, time_limit_s=5)["verdict"] == "AC"
+
+
+OWN_STREAM = """import io, os
+class Stream(io.IOBase):
+    text = ''
+    def write(self, text): self.text += text
+    def flush(self):
+        os.write(1, self.text.encode())
+        self.text = ''
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "printed"),
     [
@@ -171,6 +208,13 @@ def test_javascript_may_import(service: Any) -> None:
         ("x: int = 3\nprint(__annotations__)", "{'x': <class 'int'>}"),
         ("import sys\nprint(sys.stdin.encoding, sys.stdout.encoding)", "utf-8 utf-8"),
         ("import asyncio\nasync def f(): return 5\nprint(asyncio.run(f()))", "5"),
+        (OWN_STREAM + "import sys; sys.stdout = Stream(); print('flushed at the end')", "flushed at the end"),
+        (OWN_STREAM + "out = Stream(); out.write('flushed by a finalizer')", "flushed by a finalizer"),
+        (
+            "import atexit, io, sys; sys.stdout = kept = io.StringIO()\n"
+            "atexit.register(lambda: sys.__stdout__.write(kept.getvalue()))\nprint('kept')",
+            "kept",
+        ),
     ],
 )
 def test_a_python_program_behaves_as_under_a_fresh_interpreter(service: Any, code: str, printed: str) -> None:
