@@ -128,10 +128,11 @@ def _answer() -> Reader:
 
 
 def _comparison() -> Reader:
-    from madrl.grading.math_answers import answer_words, equivalence, notation, quantities
+    from madrl.grading.math_answers import answer_words, equivalence, inequalities, names, notation, quantities
 
     def decide(answer: str) -> None:
         equivalence.decide("(1,2)", answer)
+        equivalence.decide(r"(0,1)\cup(2,3)", answer)
         quantities.quantity(answer[: quantities.MAX_LENGTH // 2])
 
     slow = (
@@ -139,7 +140,7 @@ def _comparison() -> Reader:
         Attack(r"\mathbb", " ", "!"), Attack(r"\frac{", " ", "{}}"), Attack("5", "万", ""), Attack("0", "万", ""),
         Attack("", r"\frac{", ""), Attack("", "“", "1"), Attack("a", "\u0301\u0316", ""), Attack("1", ",22", ""),
     )  # fmt: skip
-    return Reader(decide, (notation, quantities, equivalence, answer_words), slow)
+    return Reader(decide, (notation, quantities, equivalence, answer_words, names, inequalities), slow)
 
 
 def _prose() -> Reader:

@@ -431,7 +431,7 @@ async def test_turns_and_what_goes_on_after_an_update_are_sampled_with_seeds_of_
     monkeypatch.setitem(_agent_loop_registry, "turns", {"_target_": f"{__name__}.TurnsLoop"})
     config = compose(["task=synthetic_closed", "trainer.experiment_name=x"])
     worker = WorkerWithoutEngine(config, size=2)
-    worker.llm_client = SEEDED[client](config)
+    worker.llm_client = SEEDED[client](config)  # type: ignore[assignment]
     trajectory = {"step": 1, "sample_index": 0, "rollout_n": 0, "validate": False}
     row = {"uid": "p", "raw_prompt": [], "data_source": "s", "index": 0}
 

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from madrl.grading.math_answers.algebra import formula, nearly_equal, same_formula
 from madrl.grading.math_answers.answer_words import changed_by_words, same_words
+from madrl.grading.math_answers.inequalities import union
+from madrl.grading.math_answers.names import is_equation, is_list
 from madrl.grading.math_answers.notation import plain
 from madrl.grading.math_answers.quantities import Quantity, plain_quantity
 
@@ -52,13 +54,20 @@ def decide(reference: str, answer: str) -> bool | None:
     theirs, ours = _reference(reference), expression(answer)
     # Units, and words of magnitude with them, are gone from the texts: numbers come first.
     for compare in (
-        _approximated, _changed, _same_quantity, _same_clock, _same_text, _same_words, _same_digits, _same_list,
-        _same_algebra
+        _approximated, _changed, _half_an_equation, _same_quantity, _same_clock, _same_text, _same_words, _same_digits,
+        _same_list, _same_union, _same_algebra
     ):  # fmt: skip
         is_equal = compare(theirs, ours)
         if is_equal is not None:
             return is_equal
     return False if _is_no_formula(theirs, ours) else None
+
+
+def in_latex(reference: str, answer: str) -> tuple[str, str]:
+    """The LaTeX formulas of both that `symbolic` is given."""
+    theirs, ours = _reference(reference), expression(answer)
+    # Of an answer to an equation, its own left side counts.
+    return theirs.latex, (ours._replace(quantity=None) if is_equation(theirs.text) else ours).latex
 
 
 _KNOWN_COMMANDS = r"""
@@ -106,8 +115,9 @@ def expression(text: str, is_reference: bool = False) -> Expression:
     if words is None or any(character.isdigit() for character in words):
         joined = _UNIT.sub(" ", joined)
         joined = _QUOTED_FORMULA.sub(r"\1", joined)
-    quantity = plain_quantity(whole, decimal_comma=not is_reference)
-    return Expression(_compact(joined), quantity, words, '"' in whole, whole)
+    compact = _compact(joined)
+    quantity = None if is_equation(compact) else plain_quantity(whole, decimal_comma=not is_reference)
+    return Expression(compact, quantity, words, '"' in whole, whole)
 
 
 @lru_cache(maxsize=4096)
@@ -143,10 +153,15 @@ def _unquoted(text: str) -> str:
 
 
 def _compact(text: str) -> str:
-    r"""Without degree signs and spaces, except one that ends a command, ``\pi r``, or a number, ``4 2``."""
-    return _SPACES.sub(lambda space: f"{space[1]} " if space[1] is not None else "", text.replace(r"^\circ", "")).strip(
-        ".,;:"
-    )
+    r"""Without degree signs and spaces, except one that ends a command, ``\pi r``, or a number, ``4 2``. A function of
+    an angle in degrees is one of so many times pi/180."""
+    text = _DEGREES.sub(r"\1\\frac{\2\\pi}{180}", text).replace(r"^\circ", "")
+    return _SPACES.sub(lambda space: f"{space[1]} " if space[1] is not None else "", text).strip(".,;:")
+
+
+_DEGREES = re.compile(
+    r"(\\(?:sin|cos|tan|cot|sec|csc) ?(?:\^ ?(?:\{ ?-?\d+ ?\}|\d) ?)?[({]? ?-?)(\d+(?:\.\d+)?) ?\^ ?\\circ(?![a-zA-Z])"
+)
 
 
 def _approximated(theirs: Expression, ours: Expression) -> bool | None:
@@ -168,14 +183,17 @@ _ABOUT = re.compile(r"\\approx(?![a-zA-Z])")
 
 
 def _changed(theirs: Expression, ours: Expression) -> bool | None:
-    """False for an answer whose words, base or left side make another value of the number that is in it."""
+    """False for an answer whose words, base, degrees or left side make another value of the number that is in it."""
     if changed_by_words(ours.written, theirs.written):
         return False
     if "_" not in theirs.written and _DIGITS_IN_BASE.match(ours.text):
         return False
     if r"\bmod" not in theirs.written and _NO_MODULUS.search(ours.text):  # sympy would read the number before it
         return False
-    if ours.name and not theirs.name and not _is_name(ours):
+    # "Compute the sine of 30 degrees" is not answered by saying it again, and the tangent of 1 is not that of 1 degree.
+    if _DEGREES.search(ours.written.rpartition("=")[2]) and not _DEGREES.search(theirs.written):
+        return False
+    if ours.name and (theirs.quantity or not theirs.name) and not _is_name(ours):
         return False
     return None
 
@@ -187,9 +205,12 @@ _APPLIED = re.compile(r"\\?[a-zA-Z]+'*(?:_\w)?\(.*\)")
 
 def _is_name(ours: Expression) -> bool:
     r"""Whether what stands before the last equals sign may name what stands behind it. ``x``, ``f(2)``, ``AB``, ``x+y``
-    and ``\sin x`` may; ``4x`` says something of x; ``2+2`` must be equal to it."""
+    and ``\sin x`` may, since they may be what the problem asks for; ``4x`` says something of x, and ``n > 5`` something
+    of n; ``2+2`` must be equal to it."""
     name, _, value = ours.text.rpartition("=")
     for part in name.split("="):
+        if _RELATION.search(part) and formula(value) is not None and not is_list(name):
+            return False
         read = formula(_modulo(part.replace("%", "/100")))
         if read is None or _APPLIED.fullmatch(part):
             continue
@@ -200,6 +221,7 @@ def _is_name(ours: Expression) -> bool:
     return True
 
 
+_RELATION = re.compile(r"[<>]|\\(?:le|ge|ne|in)(?![a-zA-Z])")
 _MODULO = re.compile(r"^\(?(-?\d{1,30}) ?\\bmod ?(\d{1,30})\)?$")
 
 
@@ -208,12 +230,20 @@ def _modulo(text: str) -> str:
     return str(int(found[1]) % int(found[2])) if found and int(found[2]) else text
 
 
+def _half_an_equation(theirs: Expression, ours: Expression) -> bool | None:
+    """False for an answer without an equals sign where the reference is an equation."""
+    return False if is_equation(theirs.text) and not ours.name else None
+
+
 def _same_quantity(theirs: Expression, ours: Expression) -> bool | None:
     if theirs.quantity is None or ours.quantity is None:
         return None
-    if theirs.name and ours.name and theirs.name != ours.name:
-        return False
-    return ours.quantity.equals(theirs.quantity)
+    return False if _are_named_apart(theirs, ours) else ours.quantity.equals(theirs.quantity)
+
+
+def _are_named_apart(theirs: Expression, ours: Expression) -> bool:
+    names = {theirs.name, ours.name}
+    return len(names) == 2 and not any("=" in name or not name for name in names)
 
 
 def _same_text(theirs: Expression, ours: Expression) -> bool | None:
@@ -294,9 +324,20 @@ def _same_list(theirs: Expression, ours: Expression) -> bool | None:
     if any(quantity is None for side in pairs for quantity in side):
         return True if wanted.items == given.items else None
     values = [[quantity.value for quantity in side if quantity] for side in pairs]
+    if _are_named_apart(theirs, ours):
+        return False
+    names = [[item.rpartition("=")[0] for item in side.items] for side in (wanted, given)]
+    if set(names[0]) == set(names[1]) and "" not in names[0] and len(set(names[0])) == len(names[0]) == len(names[1]):
+        return dict(zip(names[0], values[0], strict=True)) == dict(zip(names[1], values[1], strict=True))
     if ordered:
         return values[0] == values[1]
     return True if Counter(values[0]) == Counter(values[1]) else (None if set(values[0]) == set(values[1]) else False)
+
+
+def _same_union(theirs: Expression, ours: Expression) -> bool | None:
+    """Inequalities for a union of intervals."""
+    described = union(ours.written) if r"\cup" in theirs.text else None
+    return _same_parts(theirs.text, described) if described else None
 
 
 def _same_algebra(theirs: Expression, ours: Expression) -> bool | None:
@@ -309,12 +350,14 @@ def _same_algebra(theirs: Expression, ours: Expression) -> bool | None:
     wanted, given = theirs.text, ours.text
     if ours.name:
         name, _, given = ours.text.rpartition("=")
-        if "," in name or ";" in name or r"\approx" in ours.written:
+        if is_list(name) or r"\approx" in ours.written:
             return None
         if theirs.name and (wanted.count("=") > 1 or wanted.rpartition("=")[0] != name):
             return None
     if theirs.name:
-        wanted = wanted.rpartition("=")[2]
+        name, _, wanted = wanted.rpartition("=")
+        if is_list(name):
+            return None
     return _same_parts(wanted, given)
 
 
@@ -325,7 +368,8 @@ def _same_parts(wanted: str, given: str) -> bool | None:
     if len(parts[0]) != len(parts[1]):
         return False if formula(wanted) or formula(given) else None
     if len(parts[0]) > 1:
-        return True if all(_same_parts(a, b) for a, b in zip(*parts, strict=True)) else None
+        same = [[_same_parts(a, b) for b in parts[1]] for a in parts[0]]
+        return True if all(map(any, same)) and all(map(any, zip(*same, strict=True))) else None
     matrices = [_MATRIX.fullmatch(side) for side in (wanted, given)]
     if any(matrices):
         return _same_matrix(wanted, given, matrices)
@@ -399,11 +443,18 @@ def _listed(text: str, is_answer: bool) -> _List | None:
             separators[sign[0]].append(sign.start())
     semicolons = separators[";"]
     cuts = semicolons or separators[","]
-    if not cuts:
-        return _List(brackets, (inner,), False) if brackets == "{}" else None
     starts, ends = [0, *(cut + 1 for cut in cuts)], [*cuts, len(inner)]
-    items = tuple(inner[start:end].strip() for start, end in zip(starts, ends, strict=True))
-    return _List(brackets, items, is_answer and bool(semicolons)) if all(items) else None
+    items = [inner[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+    if brackets in ("", "{}"):
+        items = [one for item in items for one in _both_signs(item)]
+    if (cuts and not all(items)) or (len(items) == 1 and brackets != "{}"):
+        return None
+    return _List(brackets, tuple(items), is_answer and bool(semicolons))
+
+
+def _both_signs(item: str) -> list[str]:
+    r"""``1+\sqrt{2}`` and ``1-\sqrt{2}`` for ``1\pm\sqrt{2}``."""
+    return [item.replace(r"\pm", sign) for sign in "+-"] if item.count(r"\pm") == 1 and r"\mp" not in item else [item]
 
 
 def _is_one_bracket(text: str, opening: str, closing: str) -> bool:

@@ -7,7 +7,7 @@ fractions, in microseconds; what needs algebra goes to math-verify and sympy in 
 import asyncio
 
 from madrl.grading.math_answers.answer_text import answer_in, has_box, is_spanish_or_french
-from madrl.grading.math_answers.equivalence import decide, expression
+from madrl.grading.math_answers.equivalence import decide, in_latex
 from madrl.grading.math_answers.quantities import other_reading
 from madrl.grading.math_answers.worker_pool import default_pool
 from madrl.rollout import Rollout, Verification
@@ -18,6 +18,8 @@ MAX_ANSWER_LENGTH = 4096
 
 async def verify_math(rollout: Rollout) -> Verification:
     """CORRECT when the answer equals ``ground_truth``, a number or formula in LaTeX such as ``18`` or ``\\frac{1}{2}``.
+
+    Of a reference ``x = 5`` the answer may be ``5`` alone. A reference ``3x - 2y = 6`` needs an equation.
 
     INCORRECT with the reason ``wrong``, ``no_answer``, ``too_long``, or what the answer did to its worker:
     ``deadline``, ``out_of_memory``, ``worker_crash``, ``error``. UNGRADED for what is not its doing: ``bad_reference``
@@ -37,8 +39,7 @@ async def verify_math(rollout: Rollout) -> Verification:
         if other is not None and is_spanish_or_french(rollout.response):
             is_equal = decide(rollout.ground_truth, other)
     if is_equal is None:
-        reference = expression(rollout.ground_truth, is_reference=True).latex
-        found = await asyncio.wrap_future(default_pool().submit(reference, expression(answer).latex))
+        found = await asyncio.wrap_future(default_pool().submit(*in_latex(rollout.ground_truth, answer)))
         return found._replace(answer=answer)
     return Verification(1.0, answer) if is_equal else Verification(0.0, answer, "wrong")
 

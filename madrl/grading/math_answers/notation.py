@@ -78,10 +78,16 @@ _COMMANDS = {
 }
 _THOUSANDS = re.compile(r" ?, ?\\! ?(?=\d{3})")
 _COMMAND = re.compile(r"\\(?:[a-zA-Z]+|.)|[~$]", re.DOTALL)
-_TEXT = re.compile(
-    r"\\(?:text(?:bf|it|rm|sf|tt|normal|up)?|mbox|hbox|mathrm|mathbf|mathit|mathsf|boldsymbol|bold|operatorname)"
-    r"\s*\{([^{}\"]*)\}"
+_TEXT_COMMAND = r"\\(?:text(?:bf|it|rm|sf|tt|normal|up)?|mbox|hbox|mathrm|mathsf|operatorname)"
+_LETTER_COMMAND = r"\\(?:mathbf|mathit|boldsymbol|bold)"
+_TEXT = re.compile(rf"(?:{_TEXT_COMMAND}|{_LETTER_COMMAND})\s*\{{([^{{}}\"]*)\}}")
+_LETTER = re.compile(
+    rf"{_TEXT_COMMAND}\s*\{{(?! [ey] )\s*([einxyz]|\\[a-z]+|pi)\s*\}}"
+    rf"|{_LETTER_COMMAND}\s*\{{\s*([a-zA-Z]|\\[a-z]+)\s*\}}"
 )
+r"""A letter or sign of a formula in a typeface of its own: ``\mathrm{i}``, ``\mathbf{v}``. An upright ``m`` or ``g`` is
+a unit, and ``y`` or ``e`` between spaces a Spanish "and"."""
+
 _OPERATOR = re.compile(
     r"\\(?:operatorname|mathrm|text(?:rm|up|normal)?)\s*\{\s*(sen|sin|cos|tg|tan|ctg|cotg|cot|cosec|csc|sec|ln|log|arcsen|arctg"
     r"|arcsin|arccos|arctan|mod)\s*\}"
@@ -108,6 +114,8 @@ _TIDY = (
     (re.compile(r"\{,\}"), ","),
     (re.compile(r"\^\s*\{\s*\\circ\s*\}"), r"^\\circ "),
     (re.compile(r"\\mathbb\s*+(?:\{\s*+)?([A-Z])\s*\}?"), r"\\mathbb{\1}"),
+    (re.compile(r"\{([^{}\\]*)\\choose(?![a-zA-Z])([^{}]*)\}"), r"\\binom{\1}{\2}"),
+    (re.compile(r"\\log ?_ ?(\d) (?=\d)"), r"\\log_{\1}"),
     (re.compile(r"\*\*+"), ""),
     (re.compile(r"\s+"), " "),
 )
@@ -119,6 +127,7 @@ def plain(text: str) -> str:
     latex = _THOUSANDS.sub("", text.translate(_PLAIN))
     latex = _OPERATOR.sub(r"\\\1 ", latex)
     latex = _COMMAND.sub(lambda command: _COMMANDS.get(command[0], command[0]), latex)
+    latex = _LETTER.sub(_in_plain_type, latex)
     latex = _TEXT.sub(r'"\1"', latex)
     parts = _QUOTED.split(latex)
     parts[::2] = [_FOREIGN_WORDS.sub(lambda words: f'"{words[0]}"', part) for part in parts[::2]]
@@ -129,6 +138,14 @@ def plain(text: str) -> str:
     latex = _ROOT.sub(_braced_root, latex)
     latex = _PAID.sub("", _ORDINAL.sub("", _REPEATING.sub(_ratio_of_repeating, latex)))
     return latex.lstrip(" ,;:").rstrip(" .,;:")
+
+
+def _in_plain_type(letter: re.Match[str]) -> str:
+    r"""``i`` for ``\mathrm{i}``, apart from a command before it, and a command apart from a letter behind it."""
+    sign = letter[1] or letter[2]
+    before = letter.string[max(letter.start() - 1, 0) : letter.start()]
+    sign = r"\pi" if sign == "pi" else sign
+    return f"{' ' if before.isalpha() else ''}{sign}{' ' if len(sign) > 1 else ''}"
 
 
 def _ratio_of_repeating(number: re.Match[str]) -> str:
