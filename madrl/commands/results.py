@@ -57,7 +57,7 @@ def report(parser: ArgumentParser, words: Sequence[str]) -> None:
     add = parser.add_argument
     add("runs", nargs="+", metavar="RUN", help="run folders, or folders of them; one run: its own page")
     add("-o", "--output", metavar="DIR", required=True, type=Path, help="gets index.html, and tables and figures")
-    row = "a row of the main table from a file of responses, e.g. 'SFT init=init.jsonl'; may be repeated"
+    row = "a row of the task's first table from a file of responses, e.g. 'SFT init=init.jsonl'; may be repeated"
     add("--baseline", action="append", default=[], metavar="[DATASET:]NAME=FILE.jsonl", help=row)
     add("--compare", choices=["paper"], help="set the paper's published numbers beside these")
     args = parser.parse_intermixed_args(words)

@@ -195,7 +195,8 @@ def _reward_names(settings: Settings, entropy: float) -> tuple[str, str]:
     if settings.attributes:
         name += f", with {' '.join(settings.attributes)}"
     # What is not the rule is said: the gated form and further attributes are not calibrated unless a run asks for it.
-    unequal = np.ptp(settings.target[settings.target > 0]) > UNIFORM_TOLERANCE  # else all offsets are zero
+    # Where categories are wanted equally all offsets are zero; a schedule passes through targets where they are not.
+    unequal = settings.target_schedule is not None or np.ptp(settings.target[settings.target > 0]) > UNIFORM_TOLERANCE
     if unequal and reward.calibrate != calibrates(reward.form, settings.attributes):
         name += ", calibrated" if reward.calibrate else ", not calibrated"
     return name, "gated" if reward.form == "gated" else additive

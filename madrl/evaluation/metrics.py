@@ -179,6 +179,10 @@ LEAST_DRAWS = 100
 LEAST_SHAPE = 0.5
 """The gamma distribution's k from which on Wilson and Hilferty's 95th percentile is within 3 % of its own."""
 
+FEW_PROMPTS = 32
+"""With a few responses to each of up to so many prompts, their mean has too few values for a gamma distribution: up to
+20 % of the policies on the target would be above its 95th percentile. With more prompts it is 5 to 8 %."""
+
 
 def jsd_per_prompt_floor(
     target: NDArray[np.float64], on_support: Sequence[int], draws: int = PER_PROMPT_FLOOR_DRAWS, seed: int = 0
@@ -193,8 +197,8 @@ def jsd_per_prompt_floor(
 
         p95 = mean (1 - 1 / (9 k) + 1.645 / sqrt(9 k))^3,   k = mean^2 / variance
 
-    Where k is below LEAST_SHAPE, as with a few prompts whose targets are nearly certain, a mean over prompts has few
-    values and no such form: there it is the percentile of simulated means.
+    A mean over FEW_PROMPTS or fewer has few values and no such form, nor has one with k below LEAST_SHAPE, as where
+    targets are nearly certain: there it is the percentile of simulated means.
 
     The variance of a prompt's JSD at each target and number of responses is taken of simulated prompts: of ``draws``
     where there is one target, and of as many for all together, but LEAST_DRAWS for each, where there are several. For
@@ -218,7 +222,7 @@ def jsd_per_prompt_floor(
     if mean == 0.0:  # a target of one category
         return Floor(0.0, 0.0, of_each)
     shape = mean**2 / variance if variance else math.inf
-    if shape < LEAST_SHAPE:
+    if len(on_support) <= FEW_PROMPTS or shape < LEAST_SHAPE:
         sums = sum(generator.choice(drawn, draws) for drawn, prompts in parts for _ in range(prompts))
         return Floor(mean, float(np.quantile(sums, 0.95)) / len(on_support), of_each)
     ninth = 1 / (9 * shape)

@@ -49,7 +49,7 @@ LEFT_OUT = "Left out, because their cell of the grid ran again:"
 
 
 class BaselineFile(NamedTuple):
-    """A file of responses that is a row of the main table."""
+    """A file of responses that is a row of the main table, or of SYNTHETIC's."""
 
     dataset: str
     """Empty: the only one there is."""
@@ -239,7 +239,10 @@ def _runs_html(runs: Sequence[ScoredRun]) -> str:
         "run", "state", "JSD", "pass@1", "at the target mix", "off-support", "change", "of the mix",
         "within categories", "least wanted share", "folder",
     ]  # fmt: skip
-    caption = "Intervals: 95 %, problems or their clusters resampled. Change: of pass@1, first to last validation."
+    caption = (
+        "Intervals: 95 %, problems or their clusters resampled. Change: of pass@1, from the first to the last "
+        "validation with a classified response."
+    )
     table = Table("runs", "Runs", caption, [], columns, [Section("", rows)])
     return f"<details><summary>all {len(runs)}, with their folders{collapsed}</summary>{table_html(table)}</details>"
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,29 +30,34 @@ def runs_csv(runs: Sequence[ScoredRun]) -> str:
     )
 
 
-def _columns(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """The names and values of the cells that ``value`` fills. A nested one is named by its path, as in ``floor_p95``,
-    and the ends of an interval are ``_low`` and ``_high``."""
+def _cells(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The paths and values of the cells that ``value`` fills; the ends of an interval are ``low`` and ``high``."""
     match value:
         case Number():  # its units are the row's
-            yield from _columns({key: of for key, of in value._asdict().items() if key != "units"}, name)
+            yield from _cells(value.value, path)
+            yield from _cells({"low": value.low, "high": value.high, "error": value.error}, path)
         case FloorAt() | Pooled():
-            yield from _columns(value._asdict(), name)
+            yield from _cells(value._asdict(), path)
         case Mapping():
             for key, inner in value.items():
-                yield from _columns(inner, f"{name}_{key}".removeprefix("_").removesuffix("_value"))
-        case [float() | int(), float() | int()] if isinstance(value, list):
-            yield from zip((f"{name}_low", f"{name}_high"), value, strict=True)
+                yield from _cells(inner, (*path, key))
+        case [float() | int() as low, float() | int() as high] if isinstance(value, list):
+            yield from _cells({"low": low, "high": high}, path)
         case list() | tuple() if all(isinstance(item, str) for item in value):
-            yield name, "; ".join(value)
+            yield path, "; ".join(value)
         case _ if value is not None:
-            yield name, value
+            yield path, value
 
 
 def _csv(records: Iterator[Mapping[str, Any]]) -> str:
-    lines = [dict(_columns(record)) for record in records]
+    """A column is named by its path, as in ``floor_p95``. Where that makes two alike, as with a category ``risk_low``
+    and the lower end of ``risk``, dots join both paths."""
+    lines = [dict(_cells(record)) for record in records]
+    paths = dict.fromkeys(path for line in lines for path in line)
+    alike = Counter(map("_".join, paths))
+    names = {path: ("_" if alike["_".join(path)] == 1 else ".").join(path) for path in paths}
     out = io.StringIO()
-    writer = csv.DictWriter(out, dict.fromkeys(name for line in lines for name in line), lineterminator="\n")
+    writer = csv.DictWriter(out, names.values(), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(lines)
+    writer.writerows({names[path]: value for path, value in line.items()} for line in lines)
     return out.getvalue()

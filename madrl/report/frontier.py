@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from madrl.divergence import DIVERGENCES
 from madrl.evaluation.dumps import Evaluation
 from madrl.report.panels import COLORS, Level, Panel, Plot, Series, Symbol
-from madrl.report.rows import Study, pooled_floor
+from madrl.report.rows import Study, has_divergence, pooled_floor
 from madrl.report.study import ScoredRun, is_synthetic
 from madrl.report.study_plots import REWARD_COLORS
 from madrl.report.tables import panel_label, row_label
@@ -149,7 +148,7 @@ def _name(run: ScoredRun) -> str:
     """The row's name, with the form of a divergence's reward where it is not the additive one."""
     form = run.settings.reward.form
     label = row_label(run.key.reward)
-    return label if form == "additive" or run.key.reward.partition(", ")[0] not in DIVERGENCES else f"{label} {form}"
+    return label if form == "additive" or not has_divergence(run.key.reward) else f"{label} {form}"
 
 
 def _ends(finals: Sequence[Evaluation], name: str) -> tuple[list[float | None], list[float | None]]:

@@ -56,17 +56,20 @@ class Compared(NamedTuple):
     @property
     def comparable(self) -> bool:
         """Whether both numbers were taken at the same n: a JSD is biased by it; a rate is not, and always comparable.
-        Not where one of the two is missing."""
-        if self.ours.value is None:
+        Not where one of the two is missing, or a run of ours."""
+        if self.row is None or not self.row.complete or self.ours.value is None:
             return False
         paper = PAPER_N[self.published.table]
         return self.published.metric not in ("jsd", "train_jsd") or self.n == (paper, paper)
 
     @property
     def verdict(self) -> str:
-        """How a comparable JSD stands to the paper's, in words; NOTHING for other metrics and what is missing."""
-        if self.ours.value is None:
+        """How a comparable JSD stands to the paper's, in words, or that runs of ours are missing; NOTHING for other
+        metrics, and where a number is missing."""
+        if self.row is None or self.ours.value is None:
             return NOTHING
+        if not self.row.complete:
+            return "runs are missing"
         if not self.comparable:
             return f"not comparable (n={self.n} against {PAPER_N[self.published.table]})"
         if self.floor is None:
@@ -75,7 +78,7 @@ class Compared(NamedTuple):
             return "within the floor"
         # The paper gives no spread of its own: taken for as large as ours.
         theirs = self.ours._replace(value=self.published.value)
-        floor = self.floor if self.row and self.row.runs == 1 else None
+        floor = self.floor if self.row.runs == 1 else None
         further, closer = (more_than_chance(*pair, floor) for pair in ((self.ours, theirs), (theirs, self.ours)))
         if further is None:
             return "off target"

@@ -43,6 +43,9 @@ INDEPENDENT = 0.9
 GATED = "gated"
 """The weight of the gated form, which the paper pools with no other."""
 
+ALPHA_0 = "add00"
+"""The weight of the paper's synthetic table: no option is more correct than another."""
+
 
 class Range(NamedTuple):
     """The smallest and the largest of several counts."""
@@ -82,7 +85,7 @@ class TableRow:
     reward: str
     """The reward as ``RunKey`` names it; base, SFT init, or any other name that a file of responses was given."""
     weight: str
-    """The weight as ``RunKey`` names it; empty when several are pooled."""
+    """The weight as ``RunKey`` names it; empty when several are pooled, and for ALPHA_0 in the synthetic table."""
     kind: str
     """MAIN, GRID or SYNTHETIC."""
     statistic: str
@@ -132,8 +135,8 @@ class TableRow:
     pass_at_1_change: dict[str, Number] = field(
         default_factory=lambda: dict.fromkeys(AccuracyChange._fields, NO_NUMBER)
     )
-    """What ``samples.score_change`` finds between the first and the last validation of each run. Means over the runs,
-    whatever the statistic, as medians of the parts would not sum up; a file of responses has none."""
+    """Each part of ``ScoredRun.pass_at_1_change``. Means over the runs, whatever the statistic, as medians of the parts
+    would not sum up; a file of responses has none."""
 
     @property
     def complete(self) -> bool:
@@ -223,7 +226,7 @@ def _gated_first(weights: Iterable[str]) -> list[str]:
 def main_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
     """Baseline files, and a row for each reward that any run has, the gated form left out: medians over runs. The rows
     of the four divergences are of all additive weights that any of them has."""
-    rows = [row for row in study.baselines if (row.dataset, row.target) == (dataset, target)]
+    rows = _baselines(study, dataset, target)
     for reward, own in study.rewards(dataset, target).items():
         if any(weight != GATED for weight in own):
             additive = [weight for weight in study.weights(dataset, target, reward) if weight != GATED]
@@ -237,18 +240,28 @@ def grid_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
     return [
         _row(study, dataset, target, reward, [weight], GRID, MEAN)
         for reward in study.rewards(dataset, target)
-        if reward.partition(", ")[0] in DIVERGENCES
+        if has_divergence(reward)
         for weight in study.weights(dataset, target, reward)
     ]
 
 
 def synthetic_rows(study: Study, dataset: str, target: str) -> list[TableRow]:
-    """One row for each divergence that any run has: means over seeds."""
-    rewards = [reward for reward in study.rewards(dataset, target) if reward in DIVERGENCES]
-    return [
-        _row(study, dataset, target, reward, study.weights(dataset, target, reward), SYNTHETIC, MEAN)
-        for reward in rewards
+    """Baseline files, and a row for each reward that any run has and each weight that it is to have, gated first:
+    means over seeds."""
+    return _baselines(study, dataset, target) + [
+        _row(study, dataset, target, reward, [weight], SYNTHETIC, MEAN)
+        for reward in study.rewards(dataset, target)
+        for weight in study.weights(dataset, target, reward)
     ]
+
+
+def _baselines(study: Study, dataset: str, target: str) -> list[TableRow]:
+    return [row for row in study.baselines if (row.dataset, row.target) == (dataset, target)]
+
+
+def has_divergence(reward: str) -> bool:
+    """Whether a reward, as ``RunKey`` names it, is one of the four divergences, with something beside it or without."""
+    return reward.partition(", ")[0] in DIVERGENCES
 
 
 def rows_of(study: Study, dataset: str, target: str) -> list[TableRow]:
@@ -273,7 +286,7 @@ def baseline_row(name: str, dataset: str, target: str, found: Evaluation, settin
         target=target,
         reward=name,
         weight="",
-        kind=MAIN,
+        kind=SYNTHETIC if is_synthetic(dataset) else MAIN,
         statistic=SINGLE,
         runs=1,
         expected=1,
@@ -300,7 +313,7 @@ def _row(
         dataset=dataset,
         target=target,
         reward=reward,
-        weight=weights[0] if len(weights) == 1 and kind == GRID else "",
+        weight="" if kind == MAIN or (kind == SYNTHETIC and weights[0] == ALPHA_0) else weights[0],
         kind=kind,
         statistic=statistic.name if len(runs) > 1 else SINGLE,
         runs=len(runs),
@@ -471,11 +484,7 @@ def comparisons(rows: Sequence[TableRow], per_prompt: bool = False) -> list[Comp
     def number(row: TableRow) -> Number:
         return row.prompt_jsd if per_prompt else row.jsd
 
-    competing = [
-        row
-        for row in rows
-        if row.reward.partition(", ")[0] in DIVERGENCES and row.complete and number(row).value is not None
-    ]
+    competing = [row for row in rows if has_divergence(row.reward) and row.complete and number(row).value is not None]
     if per_prompt and len({n for row in competing for n in row.prompt_n or ()}) > 1:
         competing = []
     if not competing:

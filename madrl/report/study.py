@@ -1,7 +1,7 @@
 """The runs that one report is of: found on disk, scored by their dumps, and told from each other by their keys."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -77,8 +77,8 @@ class ScoredRun(Run):
     train_jsd: float | None = None
     """Mean of the last TRAIN_POINTS logged ``mad/jsd_per_prompt``; None with fewer."""
     pass_at_1_change: dict[str, Any] | None = None
-    """What ``samples.score_change`` finds between the first and the last validation dump. Only a run that is DONE and
-    has two has it."""
+    """What ``samples.score_change`` finds between the first and the last validation dump with a classified response.
+    Only a run that is DONE and has two has it."""
     left_out: tuple[str, ...] = ()
     """The names of earlier runs of its cell of a grid, which are in no table."""
 
@@ -208,10 +208,17 @@ def _scored(run: Run, held_out: bool) -> ScoredRun:
 def _pass_at_1_change(run: Run) -> dict[str, Any] | None:
     folder = run.folder.validation
     steps = run.folder.dump_steps(folder)
-    if len(steps) < 2:
+
+    def known(steps: Iterable[int]) -> Iterator[tuple[int, list[Record]]]:
+        for step in steps:
+            _, samples = _one_split(run.records(folder, step), folder.name)
+            if run.splits(folder, step, samples):
+                yield step, samples
+
+    first, last = next(known(steps), None), next(known(reversed(steps)), None)
+    if first is None or last is None or first[0] == last[0]:
         return None
-    first, last = (_one_split(run.records(folder, step), folder.name)[1] for step in (steps[0], steps[-1]))
-    return score_change(first, last, run.settings.categories)
+    return score_change(first[1], last[1], run.settings.categories)
 
 
 def _one_split(records: Sequence[Record], otherwise: str) -> tuple[str, list[Record]]:

@@ -15,7 +15,7 @@ from madrl.evaluation.samples import MIN_COMPLETIONS
 from madrl.evaluation.targets import mean_target
 from madrl.report.numbers import FloorAt
 from madrl.report.panels import COLORS, GREY, INK, Level, Panel, Plot, Series
-from madrl.report.rows import GATED, Study, TableRow, pooled_floor, prompt_floor, rows_of
+from madrl.report.rows import GATED, Study, TableRow, main_rows, pooled_floor, prompt_floor
 from madrl.report.study import ScoredRun, is_mean_of_prompts, is_synthetic
 from madrl.report.tables import panel_label, row_label
 
@@ -37,9 +37,8 @@ def study_plots(study: Study) -> list[Plot]:
         Plot(
             "shares",
             "Category shares against the target",
-            "Bars: median over the runs of a reward (SYNTHETIC: mean over seeds). Whiskers: interquartile range "
-            "(minimum to maximum); of a single run or file its 95 % interval. Dashes: the target. Pale: runs are "
-            f"missing. {OTHERS}",
+            "Bars: median over the runs of a reward. Whiskers: interquartile range; of a single run or file its "
+            f"95 % interval. Dashes: the target. Pale: runs are missing. {OTHERS}",
             [_shares(study, *panel) for panel in panels],
             len({target for _, target in panels}),
         )
@@ -77,13 +76,13 @@ def study_plots(study: Study) -> list[Plot]:
 
 def _bars(study: Study, dataset: str, target: str) -> list[TableRow]:
     """The rows that the bar charts show: the SFT init where its file was given, RLVR and the four divergences."""
-    rows = rows_of(study, dataset, target)
+    rows = main_rows(study, dataset, target)
     return [row for row in rows if row.reward == "SFT init" or (row.reward in REWARD_COLORS and row.runs)]
 
 
 def bars_note(study: Study, dataset: str, target: str) -> str:
     """What is missing behind the bars, also where a bar is."""
-    rows = rows_of(study, dataset, target)
+    rows = main_rows(study, dataset, target)
     if not any(row.reward in DIVERGENCES for row in rows):
         return "no additive run"
     return incomplete_note([(row.reward, row.runs, row.expected) for row in rows if row.reward in REWARD_COLORS])

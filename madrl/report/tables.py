@@ -1,7 +1,6 @@
 """The paper's tables of a study: fit and accuracy, the reward grid, SYNTHETIC, categories, all four divergences."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
 from typing import Any
 
 from madrl.divergence import DIVERGENCES
@@ -18,6 +17,7 @@ from madrl.report.rows import (
     compared_rows,
     comparisons,
     grid_rows,
+    has_divergence,
     main_rows,
     place,
     rows_of,
@@ -51,9 +51,14 @@ def study_tables(study: Study) -> list[Table]:
     if real:
         tables += [main_table(study, real), mix_table(study, real)]
         # One additive weight alone: the main table says it all. The gated form is in no other table.
-        gated = any(run.key.weight == GATED for dataset in real for run in study.of(dataset))
-        names = product(study.panels(), DIVERGENCES)
-        if gated or any(len(study.weights(*panel, name)) > 1 for panel, name in names if panel[0] in real):
+        weights = [
+            study.weights(*panel, reward)
+            for panel in study.panels()
+            if panel[0] in real
+            for reward in study.rewards(*panel)
+            if has_divergence(reward)
+        ]
+        if any(len(of) > 1 or GATED in of for of in weights):
             tables.append(grid_table(study, real))
         tables.append(accuracy_table(study, real))
     if synthetic:
@@ -81,7 +86,7 @@ def main_table(study: Study, datasets: Sequence[str]) -> Table:
         by_target = {t: {row.reward: row for row in main_rows(study, dataset, t)} for t in targets}
         compared = {t: _compared(rows) for t, rows in by_target.items()}
         # A file of responses that another dataset has and this one lacks is missing here.
-        files = dict.fromkeys(row.reward for row in study.baselines)
+        files = dict.fromkeys(row.reward for row in study.baselines if row.dataset in datasets)
         found = {name for rows in by_target.values() for name in rows}
         lines = []
         for name in (*files, *sorted(found - files.keys(), key=place)):
@@ -157,7 +162,8 @@ def grid_table(study: Study, datasets: Sequence[str]) -> Table:
 
 
 def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
-    """The paper's closed-set table: train and held-out JSD of single prompts, off-support rate; means over seeds."""
+    """The paper's closed-set table, with every other reward and weight that there is: train and held-out JSD of single
+    prompts, off-support rate; means over seeds."""
     sections = []
     for dataset in datasets:
         for target in study.targets(dataset):
@@ -167,8 +173,9 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
             for row, of_prompt, of_pool in zip(rows, by_prompt, pooled, strict=True):
                 lines.append(
                     [
-                        Shown(row.reward),
-                        number_cell(row, row.train_jsd, ".4f"),
+                        Shown(_name(row)),
+                        # A file of responses comes from no training.
+                        Shown(NOTHING) if row.runs and row.train_n is None else number_cell(row, row.train_jsd, ".4f"),
                         _fit(row, row.prompt_jsd, of_prompt, floor=row.prompt_floor),
                         _fit(row, row.jsd, of_pool),
                         number_cell(row, row.off_support, ".4f"),
@@ -185,14 +192,16 @@ def synthetic_table(study: Study, datasets: Sequence[str]) -> Table:
     return Table(
         "synthetic",
         "Synthetic choice, options shown and inferred",
-        "Mean over seeds, and in small print their minimum and maximum. Train: the mean of the last ten logged points. "
+        "Mean over seeds, and in small print their minimum and maximum; a single run or file has its 95 % interval in "
+        "place of them. A divergence's row is at alpha 0, as in the paper, where it names no weight (add70: 70 % on "
+        "correctness; gated: the correctness-gated form). Train: the mean of the last ten logged points. "
         "JSD per prompt: of each prompt's own shares, averaged over prompts, as the paper's floor implies: it has a "
         "large floor, which is set by the number of responses to a prompt, the n beside it. The floor is common to all "
         "rewards at equal n, and so in no difference between them; at different n nothing is compared. "
         "JSD pooled: of the shares over all prompts. Evaluated on: "
         f"{_evaluated_on(study, datasets)}. {READING}",
         [("", 1), ("train", 1), ("evaluation", 4)],
-        ["Reward", "JSD per prompt ↓", "JSD per prompt ↓", "JSD pooled ↓", "off-support", "runs"],
+        ["Model / reward", "JSD per prompt ↓", "JSD per prompt ↓", "JSD pooled ↓", "off-support", "runs"],
         sections,
     )
 
@@ -205,10 +214,9 @@ def mix_table(study: Study, datasets: Sequence[str]) -> Table:
         "mix",
         "Accuracy and the mix",
         f"Final evaluation: median over the runs of a row with their interquartile range. {AT_TARGET} Change: of "
-        "pass@1, from the first to the last validation of each run, the mean over the runs with their minimum and "
-        f"maximum; it {CHANGE} A single run or file has its 95 % intervals. (Parentheses): runs are missing."
-        + f" {PARTIAL}"
-        * partial,
+        "pass@1, from each run's first to its last validation with a classified response, the mean over the runs with "
+        f"their minimum and maximum; it {CHANGE} A single run or file has its 95 % intervals. (Parentheses): runs are "
+        "missing." + f" {PARTIAL}" * partial,
         [("", 1), ("final evaluation", 2 + partial), ("since the first validation", 3), ("", 1)],
         [
             "Model / reward",
@@ -301,7 +309,7 @@ def _sections(study: Study, datasets: Sequence[str], cells: Callable[[TableRow],
     return [
         Section(
             panel_label(dataset, target),
-            [[Shown(row_label(row.reward)), *cells(row)] for row in rows_of(study, dataset, target)],
+            [[Shown(_name(row)), *cells(row)] for row in rows_of(study, dataset, target)],
         )
         for dataset, target in study.panels()
         if dataset in datasets
@@ -369,6 +377,10 @@ def row_label(reward: str) -> str:
     """A row's name for people."""
     name, space, more = reward.partition(" ")
     return f"{REWARDS.get(name, name)}{space}{more}"
+
+
+def _name(row: TableRow) -> str:
+    return f"{row_label(row.reward)} {row.weight}".strip()
 
 
 def target_label(target: str) -> str:

@@ -38,6 +38,15 @@ def test_what_follows_from_the_form_of_a_reward_is_no_difference(tmp_path: Path)
     assert differing_settings([Run.load(root) for root in tmp_path.iterdir()]) == []
 
 
+def test_runs_of_one_row_of_which_some_are_calibrated_differ_in_that(tmp_path: Path) -> None:
+    # Uniform, so that no name has it; prompts may have targets of their own.
+    for seed, calibrated in ((1, "true"), (2, "false")):
+        config = write_run(Made(seed=seed), tmp_path) / "config.yaml"
+        config.write_text(config.read_text().replace("epsilon: 0.001", f"epsilon: 0.001, calibrate: {calibrated}"))
+    runs = sorted((Run.load(root) for root in tmp_path.iterdir()), key=lambda run: run.key)
+    assert differing_settings(runs) == ["gsm8k: madrl.reward.calibrate: True (1 run), False (1 run)"]
+
+
 def test_a_config_without_its_places_is_compared_all_the_same(tmp_path: Path) -> None:
     for seed in (1, 2):
         config = write_run(Made(seed=seed), tmp_path) / "config.yaml"

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,11 @@ from madrl.cli import main
 from madrl.errors import MadrlError
 from madrl.markdown import markdown_text
 from madrl.report.build import parse_baseline
+from madrl.report.csv_files import rows_csv
+from madrl.report.numbers import Number
 from madrl.report.paper import published
+from madrl.report.rows import Study, main_rows
+from madrl.report.study import load_runs, run_roots
 from madrl.report.study_plots import incomplete_note
 from madrl.report.table import BEST, INCOMPLETE, TIED, Section, Shown, Table, latex, markdown, table_html
 
@@ -46,6 +51,18 @@ def test_the_csv_has_a_line_for_every_row_with_what_is_missing(written: Path) ->
     base = next(line for line in main_rows if (line["reward"], line["target"]) == ("base", "peak"))
     assert float(base["jsd"]) == pytest.approx(0.6931, abs=5e-5)  # the paper's base row: nothing on the support
     assert base["divergences_fkl"] == "inf"
+
+
+def test_a_category_whose_name_ends_as_a_column_does_overwrites_no_other(tmp_path: Path) -> None:
+    write_run(Made(problems=2), tmp_path)
+    (row,) = main_rows(Study(tuple(load_runs(run_roots([str(tmp_path)]))), ()), "gsm8k", "uniform")
+    shares = {"risk": Number(0.5, 0.4, 0.6), "risk_low": Number(0.3, 0.2, 0.35), "risk_value": Number(0.1)}
+    (line,) = csv.DictReader(io.StringIO(rows_csv([[replace(row, shares=shares)]])))
+    found = {name: value for name, value in line.items() if name.startswith("shares")}
+    assert found == {
+        "shares_risk": "0.5", "shares.risk.low": "0.4", "shares_risk_high": "0.6", "shares.risk_low": "0.3",
+        "shares_risk_low_low": "0.2", "shares_risk_low_high": "0.35", "shares_risk_value": "0.1",
+    }  # fmt: skip
 
 
 def test_the_csv_of_runs_names_every_run_and_its_state(written: Path) -> None:

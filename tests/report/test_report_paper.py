@@ -106,6 +106,15 @@ def test_runs_of_one_row_with_different_numbers_of_responses_are_not_compared(tm
     assert verdict_of_ours(study) == "not comparable (n=4–32 against 32)"
 
 
+def test_a_row_with_a_run_missing_is_compared_with_nothing(tmp_path: Path) -> None:
+    failed = Made(dataset="synthetic_closed", alpha=0.0, problems=80, samples=32, seed=1, status="failed")
+    write_run(failed, tmp_path)
+    study = made_study(tmp_path, samples=32, seed=2)
+    found = [one for one in compare(study) if one.ours.value is not None]
+    assert {one.published.metric for one in found} == {"jsd", "train_jsd", "off_support"}
+    assert {(one.comparable, one.verdict) for one in found} == {(False, "runs are missing")}
+
+
 def test_rewards_whose_runs_have_different_numbers_of_responses_compete_in_the_pool_only(tmp_path: Path) -> None:
     for divergence, samples in (("l2", 4), ("fkl", 32), ("jsd", 32)):
         run = Made(dataset="synthetic_closed", alpha=0.0, divergence=divergence, problems=80, samples=samples)

@@ -18,7 +18,7 @@ from madrl.grid.ledger import Ledger
 from madrl.report.build import report_study
 from madrl.report.frontier import frontier_plots
 from madrl.report.numbers import MEAN, MEDIAN, NO_NUMBER, Statistic, more_than_chance, over
-from madrl.report.paper import comparison_table
+from madrl.report.paper import compare, comparison_table
 from madrl.report.rows import (
     SINGLE,
     Study,
@@ -34,9 +34,17 @@ from madrl.report.rows import (
 )
 from madrl.report.run_plots import run_plots
 from madrl.report.study import ScoredRun, load_runs, run_roots
-from madrl.report.study_plots import bars_note, divergence_panels
-from madrl.report.table import INCOMPLETE, MISSING, TIED
-from madrl.report.tables import grid_table, main_table, missing_runs, mix_table, study_tables
+from madrl.report.study_plots import bars_note, divergence_panels, study_plots
+from madrl.report.table import INCOMPLETE, MISSING, NOTHING, PLAIN, TIED
+from madrl.report.tables import (
+    divergence_table,
+    grid_table,
+    main_table,
+    missing_runs,
+    mix_table,
+    study_tables,
+    synthetic_table,
+)
 
 UNIFORM = np.full(5, 0.2)
 
@@ -172,10 +180,30 @@ def changes_shown(study: Study) -> list[str]:
     return next([cell.text for cell in line[3:6]] for line in lines if line[0].text == "rkl")
 
 
-def test_a_run_with_a_single_validation_has_no_change_of_pass_at_1(tmp_path: Path) -> None:
+def unclassified(root: Path, steps: Sequence[int]) -> None:
+    """An outage of the classifier at the validations of these steps."""
+    for step in steps:
+        rows = [row | {"category": None, "classified": False} for row in validation((10,) * 5, (0,) * 5)]
+        write_jsonl(root / "validation" / f"{step}.jsonl", rows)
+
+
+def test_the_change_of_pass_at_1_leaves_out_a_validation_that_nobody_could_classify(tmp_path: Path) -> None:
     root = write_run(Made(problems=2), tmp_path)
-    for step in (0, 10, 20, 30):
-        (root / "validation" / f"{step}.jsonl").unlink()
+    for step, right in ((10, 8), (30, 9)):
+        write_jsonl(root / "validation" / f"{step}.jsonl", validation((10, 0, 0, 0, 0), (right, 0, 0, 0, 0)))
+    unclassified(root, (0, 40))
+    (run,) = study_of(tmp_path).runs
+    assert (run.state, run.reason) == (DONE, "")
+    assert run.final is not None
+    assert run.pass_at_1_change is not None
+    assert run.pass_at_1_change["total"] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    "lose", [unclassified, lambda root, steps: [(root / "validation" / f"{step}.jsonl").unlink() for step in steps]]
+)
+def test_a_run_with_a_single_validation_has_no_change_of_pass_at_1(tmp_path: Path, lose: Any) -> None:
+    lose(write_run(Made(problems=2), tmp_path), (0, 10, 20, 30))
     study = study_of(tmp_path)
     row = row_of(main_rows(study, "gsm8k", "uniform"), "rkl")
     assert (study.runs[0].pass_at_1_change, row.pass_at_1_change["total"]) == (None, NO_NUMBER)
@@ -399,6 +427,44 @@ def test_the_synthetic_table_takes_the_jsd_of_single_prompts_and_the_last_ten_lo
     assert row.train_jsd.value == pytest.approx(0.05 + 0.4 * sum(1 / s for s in range(31, 41)) / 10)
 
 
+def test_the_synthetic_table_has_a_row_for_each_file_each_reward_and_each_weight(tmp_path: Path) -> None:
+    made: dict[str, Any] = {"dataset": "synthetic_closed", "holdout": False, "problems": 8, "steps": 4}
+    write_run(Made(alpha=0.0, miss=0.0, **made), tmp_path)
+    write_run(Made(alpha=0.5, miss=0.5, **made), tmp_path)
+    write_run(Made(form="gated", miss=1.0, **made), tmp_path)
+    write_run(Made(form="gapo", divergence="l2", alpha=0.0, **made), tmp_path)
+    write_run(Made(form="rlvr", **made), tmp_path)
+    scheduled(write_run(Made(divergence="fkl", alpha=0.0, **made), tmp_path))
+    study = study_of(tmp_path)
+    final = study.runs[0].final
+    assert final is not None
+    init = baseline_row("SFT init", "synthetic_closed", "uniform", final, study.runs[0].settings)
+    study = study._replace(baselines=(init,))
+    rows = synthetic_rows(study, "synthetic_closed", "uniform")
+    own = [(row.reward, row.weight) for row in rows if row.reward != "SFT init"]
+    assert own == [
+        ("rlvr", ""), ("gapo", ""), ("rkl", "gated"), ("rkl", "add50"), ("rkl", ""), ("fkl, scheduled", ""),
+    ]  # fmt: skip
+    assert {(row.kind, row.complete) for row in rows} == {("synthetic", True)}
+    jsds = {(row.reward, row.weight or "add00"): row.prompt_jsd.value for row in rows}
+    of_runs = {(run.key.reward, run.key.weight): run.final["jsd_per_prompt"]["mean"] for run in study.runs if run.final}
+    for of in (("rkl", "gated"), ("rkl", "add50"), ("rkl", "add00")):
+        assert jsds[of] == of_runs[of]
+    for table in (synthetic_table(study, ["synthetic_closed"]), divergence_table(study)):
+        names = [line[0].text for section in table.sections for line in section.rows]
+        assert names[:7] == ["SFT init", "RLVR", "GAPO", "rkl gated", "rkl add50", "rkl", "fkl, scheduled"]
+    (section,) = synthetic_table(study, ["synthetic_closed"]).sections
+    assert section.rows[0][1] == (NOTHING, "", PLAIN)  # no file of responses has a training
+    for per_prompt in (False, True):
+        compared = dict(zip([(row.reward, row.weight) for row in rows], comparisons(rows, per_prompt), strict=True))
+        assert {compared[name] for name in (("SFT init", ""), ("rlvr", ""), ("gapo", ""))} == {(False, None)}
+        assert sum(one.best for one in compared.values()) == 1
+    (ours,) = [one for one in compare(study) if one.published.metric == "jsd" and one.row]
+    assert ours.ours.value == of_runs["rkl", "add00"]
+    (bars,) = [plot for plot in study_plots(study) if plot.name == "shares"]
+    assert [series.name for series in bars.panels[0].series] == ["SFT init", "RLVR", "rkl"]
+
+
 def test_the_floor_of_the_synthetic_table_is_the_paper_s() -> None:
     # "at K=5 and G=32 the finite-sample floor is 0.017 nats on the uniform target and 0.008 on the peaked one"
     assert prompt_floor(UNIFORM, (32,) * 80, 32).mean == pytest.approx(0.0168, abs=5e-5)
@@ -423,9 +489,14 @@ def test_runs_of_the_gated_form_alone_have_the_grid_and_no_row_of_additive_runs(
     assert bars_note(study, "gsm8k", "uniform") == "no additive run"
 
 
-def test_one_additive_weight_alone_needs_no_grid(tmp_path: Path) -> None:
-    run_with(tmp_path, SKEWED[1])
-    assert "grid" not in [table.name for table in study_tables(study_of(tmp_path))]
+@pytest.mark.parametrize(("alphas", "grid"), [((0.7,), False), ((0.7, 0.9), True)])
+@pytest.mark.parametrize("beside", [lambda root: None, lambda root: scheduled(root)])
+def test_one_additive_weight_alone_needs_no_grid(
+    tmp_path: Path, beside: Any, alphas: tuple[float, ...], grid: bool
+) -> None:
+    for alpha in alphas:
+        beside(write_run(Made(problems=2, alpha=alpha), tmp_path))
+    assert ("grid" in [table.name for table in study_tables(study_of(tmp_path))]) is grid
 
 
 def test_the_main_table_says_on_which_split_its_runs_were_evaluated(tmp_path: Path) -> None:
@@ -614,11 +685,13 @@ def test_a_run_on_a_target_that_wants_little_of_a_category_has_not_lost_it(tmp_p
     assert lost.lost_categories == ["fr"]
 
 
+SCHEDULE = "target_schedule: [{step: 0, target: peak}, {step: 10, target: uniform}]"
+
+
 def scheduled(root: Path) -> None:
     config = root / "config.yaml"
-    config.write_text(
-        config.read_text() + "  target_schedule: [{step: 0, target: peak}, {step: 10, target: uniform}]\n"
-    )
+    text = config.read_text().replace("form: additive,", "form: additive, calibrate: true,")
+    config.write_text(f"{text}  {SCHEDULE}\n")
 
 
 def test_the_gated_form_of_a_reward_with_something_beside_is_pooled_with_no_other(tmp_path: Path) -> None:
@@ -688,18 +761,23 @@ def test_a_file_of_responses_that_only_one_dataset_has_is_missing_in_the_other(t
     study = study_of(tmp_path)
     final = study.runs[0].final
     assert final is not None
-    base = baseline_row("base", "gsm8k", "uniform", final, study.runs[0].settings)
-    gsm8k, math_ = main_table(study._replace(baselines=(base,)), study.datasets).sections
+    base, other = (
+        baseline_row(name, dataset, "uniform", final, study.runs[0].settings)
+        for name, dataset in (("base", "gsm8k"), ("SFT init", "synthetic_closed"))
+    )
+    gsm8k, math_ = main_table(study._replace(baselines=(other, base)), study.datasets).sections
     assert gsm8k.rows[0][0].text == math_.rows[0][0].text == "base"
     assert gsm8k.rows[0][1].mark != MISSING
     assert {cell.mark for cell in math_.rows[0][1:]} == {MISSING}
 
 
 def test_a_run_with_hints_and_one_that_is_not_calibrated_have_rows_of_their_own_and_compete(tmp_path: Path) -> None:
-    unequal = "{en: 3, zh: 1}"
+    unequal, scheduled_as = "{en: 3, zh: 1}", f"naming: null\n  {SCHEDULE}"
     for place, target, miss, edits in (
         ("plain", "uniform", 0.3, {}),
         ("hints", "uniform", 0.01, {"naming: null": "naming: language", "max_ungraded": "hints: 2\n  max_ungraded"}),
+        ("scheduled", "uniform", 0.3, {"naming: null": scheduled_as, "epsilon: 0.001": "calibrate: true"}),
+        ("scheduled_not_calibrated", "uniform", 0.3, {"naming: null": scheduled_as}),
         ("calibrated", unequal, 0.01, {"epsilon: 0.001": "epsilon: 0.001, calibrate: true"}),
         ("not_calibrated", unequal, 0.3, {}),
         ("gated", unequal, 0.3, {"form: additive": "form: gated"}),
@@ -716,7 +794,8 @@ def test_a_run_with_hints_and_one_that_is_not_calibrated_have_rows_of_their_own_
         target: [row.reward for row in main_rows(study, "gsm8k", target) if row.runs]
         for target in study.targets("gsm8k")
     }
-    assert list(rewards.values()) == [["rkl", "rkl, hints 2"], ["rkl", "rkl, not calibrated"]]
+    of_uniform = ["rkl", "rkl, hints 2", "rkl, scheduled", "rkl, scheduled, not calibrated"]
+    assert list(rewards.values()) == [of_uniform, ["rkl", "rkl, not calibrated"]]
     (own,) = (target for target in study.targets("gsm8k") if target != "uniform")
     gated = [row.reward for row in grid_rows(study, "gsm8k", own) if row.runs and row.weight == "gated"]
     assert gated == ["rkl", "rkl, calibrated"]
@@ -724,4 +803,4 @@ def test_a_run_with_hints_and_one_that_is_not_calibrated_have_rows_of_their_own_
     best = [row.reward for row, compared in zip(rows, comparisons(rows), strict=True) if compared.best]
     assert best == ["rkl, hints 2"]
     shown = [row[0].text for row in main_table(study, ["gsm8k"]).sections[0].rows]
-    assert shown[:-1] == ["rkl", "rkl, hints 2", "rkl, not calibrated"]
+    assert shown[:-1] == sorted({*of_uniform, "rkl, not calibrated"})
