@@ -65,15 +65,18 @@ def run_program(code: types.CodeType) -> None:
     for end in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
         with contextlib.suppress(BaseException):
             end()
-    # Flushed twice, as by the interpreter: while a stream of the program's own has its globals, and behind finalizers.
-    flushed = [flush("stdout"), flush("stderr")]
+    # Flushed twice, as by the interpreter: while a stream of the program's own has its globals, and behind finalizers,
+    # where a stream that the program has detached is no failure.
+    if not all([flush("stdout"), flush("stderr")]):
+        status = 120
     sys.stdout, sys.stderr = getattr(sys, "__stdout__", None), getattr(sys, "__stderr__", None)
     with contextlib.suppress(BaseException):
         for name in reversed([*module.__dict__]):  # so that a finalizer finds what was defined before its object
             module.__dict__.pop(name, None)
         gc.collect()
-    flushed += [flush("stdout"), flush("stderr")]
-    os._exit(status if all(flushed) else 120)
+    flush("stdout")
+    flush("stderr")
+    os._exit(status)
 
 
 def flush(name: str) -> bool:

@@ -128,11 +128,10 @@ def _answer() -> Reader:
 
 
 def _comparison() -> Reader:
-    from madrl.grading.math_answers import answer_words, equivalence, inequalities, names, notation, quantities
+    from madrl.grading.math_answers import answer_words, equivalence, notation, quantities
 
     def decide(answer: str) -> None:
         equivalence.decide("(1,2)", answer)
-        equivalence.decide(r"(0,1)\cup(2,3)", answer)
         quantities.quantity(answer[: quantities.MAX_LENGTH // 2])
 
     slow = (
@@ -140,7 +139,17 @@ def _comparison() -> Reader:
         Attack(r"\mathbb", " ", "!"), Attack(r"\frac{", " ", "{}}"), Attack("5", "万", ""), Attack("0", "万", ""),
         Attack("", r"\frac{", ""), Attack("", "“", "1"), Attack("a", "\u0301\u0316", ""), Attack("1", ",22", ""),
     )  # fmt: skip
-    return Reader(decide, (notation, quantities, equivalence, answer_words, names, inequalities), slow)
+    return Reader(decide, (notation, quantities, equivalence, answer_words), slow)
+
+
+def _named() -> Reader:
+    from madrl.grading.math_answers import inequalities, names
+
+    def read(text: str) -> None:
+        names.is_one_name(text)
+        inequalities.union(text)
+
+    return Reader(read, (names, inequalities))
 
 
 def _prose() -> Reader:
@@ -287,6 +296,7 @@ READERS = {
     "bare code": _bare,
     "answer": _answer,
     "comparison": _comparison,
+    "named": _named,
     "prose": _prose,
     "language": _language,
     "declared languages": _declared_languages,

@@ -51,6 +51,11 @@ def test_a_sketch_after_the_program_under_no_tag_or_a_wrong_one_is_not_the_progr
     assert last_program(response) == Program("cpp", "int main() {}\n", "cpp")
 
 
+@pytest.mark.parametrize("tag", ["python3.11", "Python:main.py", "python,linenos", "main.py"])
+def test_a_tag_with_a_version_an_option_or_a_file_names_a_language_too(tag: str) -> None:
+    assert last_program(fenced("print(1)\n") + fenced("x = 1\n", tag)) == Program("python", "x = 1\n", tag)
+
+
 def test_without_a_right_tag_the_last_program_counts() -> None:
     response = fenced("int main() { return 0; }\n", "") + fenced("print(1)\n", "cpp") + fenced("6\n", "")
     assert last_program(response) == Program("python", "print(1)\n", "cpp", "tag cpp, code is python")

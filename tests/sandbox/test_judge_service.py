@@ -208,6 +208,7 @@ class Stream(io.IOBase):
         ("x: int = 3\nprint(__annotations__)", "{'x': <class 'int'>}"),
         ("import sys\nprint(sys.stdin.encoding, sys.stdout.encoding)", "utf-8 utf-8"),
         ("import asyncio\nasync def f(): return 5\nprint(asyncio.run(f()))", "5"),
+        ("import codecs, sys\nsys.stdout = codecs.getwriter('utf-8')(sys.stdout.detach())\nprint('own')", "own"),
         (OWN_STREAM + "import sys; sys.stdout = Stream(); print('flushed at the end')", "flushed at the end"),
         (OWN_STREAM + "out = Stream(); out.write('flushed by a finalizer')", "flushed by a finalizer"),
         (

@@ -116,7 +116,7 @@ def expression(text: str, is_reference: bool = False) -> Expression:
         joined = _UNIT.sub(" ", joined)
         joined = _QUOTED_FORMULA.sub(r"\1", joined)
     compact = _compact(joined)
-    quantity = None if is_equation(compact) else plain_quantity(whole, decimal_comma=not is_reference)
+    quantity = None if is_reference and is_equation(compact) else plain_quantity(whole, decimal_comma=not is_reference)
     return Expression(compact, quantity, words, '"' in whole, whole)
 
 
@@ -209,7 +209,8 @@ def _is_name(ours: Expression) -> bool:
     of n; ``2+2`` must be equal to it."""
     name, _, value = ours.text.rpartition("=")
     for part in name.split("="):
-        if _RELATION.search(part) and formula(value) is not None and not is_list(name):
+        outside = _INSIDE.sub("", _INSIDE.sub("", _FOLLOWS.split(part)[-1]))
+        if _RELATION.search(outside) and formula(value) is not None and not is_list(name):
             return False
         read = formula(_modulo(part.replace("%", "/100")))
         if read is None or _APPLIED.fullmatch(part):
@@ -222,6 +223,8 @@ def _is_name(ours: Expression) -> bool:
 
 
 _RELATION = re.compile(r"[<>]|\\(?:le|ge|ne|in)(?![a-zA-Z])")
+_INSIDE = re.compile(r"\([^()]*\)|\{[^{}]*\}|\|[^|]*\|")
+_FOLLOWS = re.compile(r"\\(?:Rightarrow|implies)(?![a-zA-Z])")
 _MODULO = re.compile(r"^\(?(-?\d{1,30}) ?\\bmod ?(\d{1,30})\)?$")
 
 

@@ -14,7 +14,7 @@ _NAME = re.compile(
       | m?\\(?:angle|triangle|Delta)\ ?\w+                                      # m\angle ABC
       | \\(?:overline|overrightarrow|vec|hat)\ ?(?:\{{[a-zA-Z]+\}}|[a-zA-Z])
       | [^\W\d_]{{3,}}                                                          # a word
-      | (?:[a-z]|\\(?!pi(?![a-z]))[a-z]+){_INDEX}(?:\((?:[a-zA-Z0-9,]|\\[a-z]+)*\))?    # x_1, v(t)
+      | (?:[a-z]|\\(?!pi(?![a-z]))[a-z]+){_INDEX}(?:\((?:[a-zA-Z0-9,]|\\[a-z]++)*+\))?    # x_1, v(t)
       | (?:[fgh]|[A-Z]+|\([fgh](?:\\circ\ ?|[-+*/])?[fgh]\)){_INDEX}(?:\^\{{-1\}})?{_ARGUMENTS}    # f(x+1)
       | \((?:[a-zA-Z](?:_\w)?,?)+\)                                              # (x,y)
       | E\[.*\] | [a-zA-Z](?::[a-zA-Z])+ | \\frac\{{d[a-zA-Z]\}}\{{d[a-zA-Z]\}} | d[a-zA-Z]/d[a-zA-Z]
@@ -45,9 +45,12 @@ def is_list(side: str) -> bool:
 
 
 def _names(side: str, value: str) -> bool:
-    """Whether ``side`` is a name of which ``value`` says nothing, or a number that another way of writing follows."""
+    """Whether ``side`` is a name of which ``value`` says nothing, or a number that another way of writing follows. What
+    cannot be read as a formula is a name."""
     read, named = formula(side), formula(value)
+    if read is None:
+        return True
     letters = named.letters if named else frozenset()
     if is_one_name(side):
-        return not (read and read.tree[0] in ("letter", "f") and read.letters & letters)
-    return read is not None and not read.letters and not letters
+        return not (read.tree[0] in ("letter", "f") and read.letters & letters)
+    return not read.letters and not letters

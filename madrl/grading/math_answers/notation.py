@@ -80,13 +80,17 @@ _THOUSANDS = re.compile(r" ?, ?\\! ?(?=\d{3})")
 _COMMAND = re.compile(r"\\(?:[a-zA-Z]+|.)|[~$]", re.DOTALL)
 _TEXT_COMMAND = r"\\(?:text(?:bf|it|rm|sf|tt|normal|up)?|mbox|hbox|mathrm|mathsf|operatorname)"
 _LETTER_COMMAND = r"\\(?:mathbf|mathit|boldsymbol|bold)"
+_WORDS = (r"\text", r"\mbox", r"\hbox")
 _TEXT = re.compile(rf"(?:{_TEXT_COMMAND}|{_LETTER_COMMAND})\s*\{{([^{{}}\"]*)\}}")
-_LETTER = re.compile(
-    rf"{_TEXT_COMMAND}\s*\{{(?! [ey] )\s*([einxyz]|\\[a-z]+|pi)\s*\}}"
-    rf"|{_LETTER_COMMAND}\s*\{{\s*([a-zA-Z]|\\[a-z]+)\s*\}}"
+_GREEK = (
+    r"\\(?:alpha|beta|gamma|delta|(?:var)?epsilon|zeta|eta|theta|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|(?:var)?phi|chi|psi|"
+    r"omega)"
 )
-r"""A letter or sign of a formula in a typeface of its own: ``\mathrm{i}``, ``\mathbf{v}``. An upright ``m`` or ``g`` is
-a unit, and ``y`` or ``e`` between spaces a Spanish "and"."""
+_LETTER = re.compile(
+    rf"{_TEXT_COMMAND}\s*\{{(\s*)([eijknxyz]|{_GREEK}|pi)(\s*)\}}"
+    rf"|{_LETTER_COMMAND}\s*\{{\s*([a-zA-Z]|{_GREEK})\s*\}}"
+)
+r"""A letter of a formula in a typeface of its own: ``\mathrm{i}``, ``\mathbf{v}``. An upright ``m`` is a unit."""
 
 _OPERATOR = re.compile(
     r"\\(?:operatorname|mathrm|text(?:rm|up|normal)?)\s*\{\s*(sen|sin|cos|tg|tan|ctg|cotg|cot|cosec|csc|sec|ln|log|arcsen|arctg"
@@ -141,9 +145,15 @@ def plain(text: str) -> str:
 
 
 def _in_plain_type(letter: re.Match[str]) -> str:
-    r"""``i`` for ``\mathrm{i}``, apart from a command before it, and a command apart from a letter behind it."""
-    sign = letter[1] or letter[2]
+    r"""``i`` for ``\mathrm{i}``, apart from a command before it, and a command apart from a letter behind it.
+    ``\text{y}`` and ``\text{e}`` between two values are left: Spanish for "and"."""
+    sign = letter[2] or letter[4]
     before = letter.string[max(letter.start() - 1, 0) : letter.start()]
+    behind = letter.string[letter.end() : letter.end() + 1]
+    if sign in ("y", "e") and letter[0].startswith(_WORDS) and before and behind:
+        apart = (letter[1] or before.isspace()) and (letter[3] or behind.isspace())
+        if apart or (before in ")]}0123456789" and behind in "([{\\0123456789"):
+            return letter[0]
     sign = r"\pi" if sign == "pi" else sign
     return f"{' ' if before.isalpha() else ''}{sign}{' ' if len(sign) > 1 else ''}"
 

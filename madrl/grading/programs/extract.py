@@ -40,6 +40,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 _FENCE = re.compile(r"(?P<marker>[ ]*(?:(?:[-*+]|\d{1,9}[.)])[ ]+)?)(?P<run>`{3,}|~{3,})(?P<info>.*)")
 _LIST_ITEM = re.compile(r"[ ]*(?:[-*+]|\d{1,9}[.)])[ ]+")
 _TAG = re.compile(r"\{?\s*\.?([^\s{}]*)")
+_TAG_NAME = re.compile(r"[a-z]*(?:\+\+|\.js)?\d*")  # of c++20-gnu, python3.11, python:main.py
 
 _NUMBERS = re.compile(r"[-+\d\s.]*")
 _COMMENT = re.compile(r"\s*(?://|/\*|\*|#(?![# ]*[A-Z\d*])|\"\"\"|''')")
@@ -68,8 +69,10 @@ class _Block(NamedTuple):
 
     @property
     def claimed(self) -> str | None:
-        """The language of ours that the tag names."""
-        return LANGUAGE_OF_TAG.get(self.tag.lower())
+        """The language of ours that the tag names: as it is, before a version or an option, or as a file's ending."""
+        tag = self.tag.lower()
+        names = (tag, _TAG_NAME.match(tag)[0], tag.rpartition(".")[2])  # type: ignore[index]
+        return next((LANGUAGE_OF_TAG[name] for name in names if name in LANGUAGE_OF_TAG), None)
 
 
 @lru_cache(maxsize=512)
