@@ -122,19 +122,10 @@ def check_data(overrides: Sequence[str]) -> None:
 
 
 def _check_rows(config: DictConfig) -> None:
-    """Raises MadrlError for a bad data file, and for fewer training prompts than a batch has, of which veRL would make
-    no step; prints what targets of their own the prompts have."""
-    data, categories = config.data, list(config.madrl.categories)
-    prompts = sum(check_parquet(path, categories) for path in files_of(data.train_files))
-    for path in files_of(data.val_files) + holdout_files(config):
-        check_parquet(path, categories)
-    if data.train_max_samples > 0:
-        prompts = min(prompts, data.train_max_samples)
-    if prompts < data.train_batch_size and data.custom_cls.path is None:  # a class of the user's own may make more
-        raise MadrlError(
-            f"data.train_batch_size={data.train_batch_size}: there are only {prompts} training prompts; set it to "
-            "that or less, or prepare more"
-        )
+    """Raises MadrlError for a bad data file; prints what targets of their own its prompts have."""
+    files = files_of(config.data.train_files) + files_of(config.data.val_files) + holdout_files(config)
+    for path in files:
+        check_parquet(path, list(config.madrl.categories))
     found = check_row_targets(config)
     if found.training:
         print(found, flush=True)

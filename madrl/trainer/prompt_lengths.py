@@ -33,8 +33,8 @@ HINTED_LOOKED_AT = 32
 def check_prompt_lengths(config: DictConfig) -> None:
     """Print how many training prompts are left out, and how many of the holdout are longer. Raises MadrlError, with
     their number, the file and the row of the longest, and the length that would hold them, when validation prompts
-    would be left out, when any prompt would be cut off, hinted ones included, when no training batch is left, and when
-    a prompt of the holdout leaves no room for a response in the model's context."""
+    would be left out, when any prompt would be cut off, hinted ones included, when there is no whole training batch,
+    and when a prompt of the holdout leaves no room for a response in the model's context."""
     data = config.data
     if data.custom_cls.path is not None:
         return
@@ -52,6 +52,12 @@ def check_prompt_lengths(config: DictConfig) -> None:
             for row, length in enumerate(prompt_lengths(path, tokenizer, options))
         ]
         overlong = sum(length > limit for length, _ in lengths)
+        drawn = min(len(lengths), data.train_max_samples) if data.train_max_samples > 0 else len(lengths)
+        if kind == "training" and drawn < data.train_batch_size:
+            raise MadrlError(
+                f"data.train_batch_size={data.train_batch_size}: there are only {drawn} training prompts; set it to "
+                "that or less, or prepare more"
+            )
         if not overlong:
             continue
         most, where = max(lengths)

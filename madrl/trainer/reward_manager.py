@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 from verl.protocol import DataProto
@@ -109,17 +110,16 @@ class MadRewardManager(RewardManagerBase):
                 "split": str(extra_info.get("split", "")),
                 # Text, because veRL's validation averages numeric columns.
                 "row": str(extra_info["index"]),
-                # As float32s, which sum without an error: DAPO's filter takes only a deviation of exactly 0 for none.
-                "correctness": float(np.float32(correctness)),
-                "divergence_reward": float(np.float32(divergence_reward)),
+                "correctness": float(correctness),
+                "divergence_reward": float(divergence_reward),
             }
             for grade, mark, further, extra_info, correctness, divergence_reward in zip(
                 score.grades,
                 marks,
                 self._attributes(score),
                 extra_infos,
-                score.correctness,
-                score.divergence_reward,
+                _of_exact_deviation(score.correctness),
+                _of_exact_deviation(score.divergence_reward),
                 strict=True,
             )
         ]
@@ -190,3 +190,11 @@ class MadRewardManager(RewardManagerBase):
         turns = zip(tokens.tensor_split(edges), mask.tensor_split(edges), strict=True)
         texts = [self.tokenizer.decode(turn, skip_special_tokens=True) for turn, written in turns if written.any()]
         return "\n".join(texts)
+
+
+def _of_exact_deviation(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``values``; where all are equal and their deviation is not 0, for their sum is not exact, as float32s, whose is.
+    DAPO's filter in veRL takes only a deviation of exactly 0 for none."""
+    if np.ptp(values) == 0.0 and np.std(values) != 0.0:
+        return values.astype(np.float32).astype(np.float64)
+    return values
