@@ -201,7 +201,7 @@ NUMBERS = (
 """Config keys of numbers of 0 or more."""
 
 TEMPERATURES = ("actor_rollout_ref.rollout.temperature", "actor_rollout_ref.rollout.val_kwargs.temperature")
-"""Config keys of numbers above 0, where sampling would be greedy and without a distribution."""
+"""Config keys of numbers above 0: at 0 sampling is greedy, and has no distribution."""
 
 
 def _check_numbers(config: DictConfig) -> None:

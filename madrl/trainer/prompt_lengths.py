@@ -53,7 +53,7 @@ def check_prompt_lengths(config: DictConfig) -> None:
         ]
         overlong = sum(length > limit for length, _ in lengths)
         drawn = min(len(lengths), data.train_max_samples) if data.train_max_samples > 0 else len(lengths)
-        if kind == "training" and drawn < data.train_batch_size:
+        if kind == "training" and drawn < data.train_batch_size:  # veRL would divide by the 0 steps of an epoch
             raise MadrlError(
                 f"data.train_batch_size={data.train_batch_size}: there are only {drawn} training prompts; set it to "
                 "that or less, or prepare more"

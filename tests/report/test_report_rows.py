@@ -491,7 +491,7 @@ def test_runs_of_the_gated_form_alone_have_the_grid_and_no_row_of_additive_runs(
 
 @pytest.mark.parametrize(("alphas", "grid"), [((0.7,), False), ((0.7, 0.9), True)])
 @pytest.mark.parametrize("beside", [lambda root: None, lambda root: scheduled(root)])
-def test_one_additive_weight_alone_needs_no_grid(
+def test_one_additive_weight_alone_needs_no_grid_and_two_have_one(
     tmp_path: Path, beside: Any, alphas: tuple[float, ...], grid: bool
 ) -> None:
     for alpha in alphas:

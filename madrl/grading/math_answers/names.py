@@ -3,6 +3,7 @@ an answer without its name. ``3x - 2y = 6`` is an equation, and 6 is no answer t
 """
 
 import re
+from functools import lru_cache
 
 from madrl.grading.math_answers.algebra import formula
 
@@ -30,6 +31,7 @@ def is_one_name(side: str) -> bool:
     return _NAME.fullmatch(side) is not None
 
 
+@lru_cache(maxsize=4096)
 def is_equation(reference: str) -> bool:
     """Whether ``reference``, in plain notation without spaces, says something of its letters, and names no value. A
     list of equations does not count."""
