@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import ctypes
 import gc
+import io
 import marshal
 import os
 import signal
@@ -38,9 +39,27 @@ def main() -> None:
     if library.serve() != 1:
         os._exit(0)
     ctypes.pythonapi.PyOS_AfterFork_Child()
+    open_standard_streams()
     with open(f"{box}/main.bin", "rb") as file:  # noqa: PTH123 (pathlib costs more than the rest of this)
         code = marshal.load(file)
     run_program(code)
+
+
+def open_standard_streams() -> None:
+    """Open sys.stdin, stdout and stderr as the interpreter does when it starts.
+
+    Those of process 1 remember of its own descriptors what need not hold of this process's, such as where in a file
+    they stand: a stream that a program puts around one of them would fail with an illegal seek in a pipe.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        old = getattr(sys, name)
+        buffer = open(number, "wb" if number else "rb", closefd=False)  # noqa: SIM115
+        buffer.raw.name = f"<{name}>"  # type: ignore[attr-defined]
+        terminal = number == 2 or buffer.isatty()
+        stream = io.TextIOWrapper(buffer, old.encoding, old.errors, newline="\n", line_buffering=terminal)
+        stream.mode = "w" if number else "r"  # type: ignore[misc]
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
 
 
 def run_program(code: types.CodeType) -> None:

@@ -189,6 +189,13 @@ class Stream(io.IOBase):
         os.write(1, self.text.encode())
         self.text = ''
 """
+# What ``python3 main.py < input | cat`` prints of its streams under LANG=C.UTF-8.
+STREAMS = """<_io.TextIOWrapper name='<stdin>' mode='r' encoding='utf-8'> surrogateescape
+<_io.TextIOWrapper name='<stdout>' mode='w' encoding='utf-8'> surrogateescape
+<_io.TextIOWrapper name='<stderr>' mode='w' encoding='utf-8'> backslashreplace"""
+RAW = """<_io.FileIO name='<stdin>' mode='rb' closefd=False> False
+<_io.FileIO name='<stdout>' mode='wb' closefd=False> False
+<_io.FileIO name='<stderr>' mode='wb' closefd=False> True"""
 
 
 @pytest.mark.parametrize(
@@ -209,6 +216,11 @@ class Stream(io.IOBase):
         ("import sys\nprint(sys.stdin.encoding, sys.stdout.encoding)", "utf-8 utf-8"),
         ("import asyncio\nasync def f(): return 5\nprint(asyncio.run(f()))", "5"),
         ("import codecs, sys\nsys.stdout = codecs.getwriter('utf-8')(sys.stdout.detach())\nprint('own')", "own"),
+        ("import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.detach(), 'utf-8')\nprint('wrapped')", "wrapped"),
+        ("import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer, 'utf-8')\nprint('buffer')", "buffer"),
+        ("import io, sys\nsys.stdin = io.TextIOWrapper(sys.stdin.buffer)\nprint(sys.stdin.read(), 'no end')", "no end"),
+        ("import sys\nfor s in sys.stdin, sys.stdout, sys.stderr: print(s, s.errors)", STREAMS),
+        ("import sys\nfor s in sys.stdin, sys.stdout, sys.stderr: print(s.buffer.raw, s.line_buffering)", RAW),
         (OWN_STREAM + "import sys; sys.stdout = Stream(); print('flushed at the end')", "flushed at the end"),
         (OWN_STREAM + "out = Stream(); out.write('flushed by a finalizer')", "flushed by a finalizer"),
         (
