@@ -53,7 +53,37 @@ def test_a_sketch_after_the_program_under_no_tag_or_a_wrong_one_is_not_the_progr
 
 @pytest.mark.parametrize("tag", ["python3.11", "Python:main.py", "python,linenos", "main.py"])
 def test_a_tag_with_a_version_an_option_or_a_file_names_a_language_too(tag: str) -> None:
-    assert last_program(fenced("print(1)\n") + fenced("x = 1\n", tag)) == Program("python", "x = 1\n", tag)
+    assert last_program(fenced("print(1)\n") + fenced("print(2)\n", tag)) == Program("python", "print(2)\n", tag)
+
+
+QUOTED = ["dp[i] = dp[i - 1] + 1\n", "solve(5)\n", "O(n)\n", "[0, 1, 2]\n", "7\n", "YES\n", "Input: 5\nOutput: 7\n"]
+
+
+@pytest.mark.parametrize("quoted", QUOTED)
+@pytest.mark.parametrize(
+    ("tag", "code", "later"),
+    [
+        ("python", "print(int(input()) * 2)\n", "python"),
+        ("javascript", "console.log(require('fs').readFileSync(0, 'utf8').length);\n", "javascript"),
+        ("cpp", "#include <iostream>\nint main() { std::cout << 1; }\n", "python"),
+        ("java", "class Main { public static void main(String[] a) { System.out.println(1); } }\n", "javascript"),
+    ],
+)
+def test_a_line_or_output_quoted_after_the_program_under_its_tag_is_not_the_program(
+    tag: str, code: str, later: str, quoted: str
+) -> None:
+    response = fenced(code, tag) + "The key step, for example:\n" + fenced(quoted, later)
+    assert last_program(response) == Program(tag, code, tag)
+    assert last_program(f"The program is\n\n{code}\n\nAn example follows.\n" + fenced(quoted, later)) == Program(
+        tag, code, "", f"no fence, code is {tag}"
+    )
+
+
+@pytest.mark.parametrize("tag", ["python", "javascript"])
+@pytest.mark.parametrize("code", ["42\n", "answer\n", "3\n1\n"])
+def test_a_number_or_a_word_is_no_program_whatever_its_tag(tag: str, code: str) -> None:
+    assert last_program(fenced(code, tag)) == Program(None, code, tag, f"tag {tag}, code is none of ours")
+    assert last_program(fenced("x = 1\n", tag)) == Program(tag, "x = 1\n", tag)
 
 
 def test_without_a_right_tag_the_last_program_counts() -> None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from madrl.grading.programs.source_language import Allowance, possible_languages, source_language
+from madrl.grading.programs.source_language import Allowance, may_be_a_line, possible_languages, source_language
 from madrl.tasks import PROGRAMMING_LANGUAGES
 
 LANGUAGE_OF_TAG = {
@@ -80,21 +80,31 @@ def last_program(response: str) -> Program | None:
     """The last fenced block of ``response`` that is a program in the language of ours that its tag names; without one,
     the last that is a program in any language of ours (source_language).
 
-    So sample output after a program changes nothing, and neither does an untagged sketch of the same in other words.
+    So sample output after a program changes nothing, and neither does an untagged sketch of the same in other words. A
+    block that may be a line quoted from a program (``dp[i] = dp[i - 1]``) stands behind every program, bare code too.
     When no block is a program, the last that isn't blank stands for it, with no language. A response that fences
     nothing is searched for bare code; None when there is none in it either.
     """
     prose, blocks = _split(response)
     allowance = Allowance()
     others: list[tuple[int, Program]] = []
+    lines: list[tuple[int, Program]] = []
     for number, block in sorted(enumerate(blocks), key=lambda of: (of[1].claimed is None, -of[0])):
         program = _program(block, allowance)
-        if program.language and program.language == block.claimed:
+        if program.language and may_be_a_line(block.code, program.language):
+            lines.append((number, program))
+        elif program.language and program.language == block.claimed:
             return program
-        others.append((number, program))
-    last_first = [program for _, program in sorted(others, reverse=True)]
-    in_ours = next((program for program in last_first if program.language), None)
-    return in_ours or _unfenced(prose, allowance) or (last_first[0] if last_first else None)
+        else:
+            others.append((number, program))
+    in_ours = [program for _, program in sorted(others, reverse=True) if program.language]
+    if in_ours:
+        return in_ours[0]
+    unfenced = _unfenced(prose, allowance)
+    if unfenced:
+        return unfenced
+    last = max(lines or others, default=None)
+    return last[1] if last else None
 
 
 def _program(block: _Block, allowance: Allowance) -> Program:

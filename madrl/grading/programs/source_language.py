@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 UNFRAMED = ("python", "javascript")
 """A program needs no frame (a main function, a package) in these, which would be a mark."""
+_DOES_SOMETHING = re.compile(r"[=(]")
+"""In code of an UNFRAMED language with less than PLAIN evidence: an assignment or a call. A number, a word or nothing
+but comments is grammatical too, and no program."""
 
 MAX_BYTES = 16_384
 """Longer code is in no language: five times a long solution. Parsers take quadratic time on code made for it."""
@@ -110,9 +113,9 @@ def source_language(
 
     1. The claimed language, when its grammar accepts the code and there is evidence for it.
     2. The language whose grammar accepts the code, with the most evidence.
-    3. The claimed language, when its grammar accepts the code and nothing speaks for another (``x = 1``), or when the
-       code is broken but has evidence of it: an attempt with a syntax error is an attempt, which will not compile. The
-       line is at BROKEN_SHARE, or at CUT_SHARE with SURE evidence.
+    3. The claimed language, when its grammar accepts the code and nothing speaks for another (``x = 1``, but not ``42``
+       or a comment), or when the code is broken but has evidence of it: an attempt with a syntax error is an attempt,
+       which will not compile. The line is at BROKEN_SHARE, or at CUT_SHARE with SURE evidence.
     4. The language that there is SURE evidence for in broken code, as C++ full of macros is to a parser, or CERTAIN
        evidence in code cut short.
 
@@ -143,12 +146,19 @@ def source_language(
         return None if _is_plain_c(found) else found.language
     if claimed:
         own = own or _read(_seen(code, claimed), allowance)
-        if own.clean and (own.points or (claimed in UNFRAMED and not own.error_share)):
+        is_something = claimed not in UNFRAMED or _DOES_SOMETHING.search(own.bare)
+        if own.clean and is_something and (own.points or (claimed in UNFRAMED and not own.error_share)):
             return claimed
         if (own.broken and own.points >= PLAIN) or (own.cut and own.points >= SURE):
             return claimed
     found = _best(others, lambda reading: reading.is_attempt and not doubtful)
     return found.language if found and found.points > at_least and not _is_plain_c(found) else None
+
+
+def may_be_a_line(code: str, language: str) -> bool:
+    """Whether code in the language has so few marks of it that it may be a line quoted from a program, or a sample of
+    what one prints: its grammar's consent says little in an UNFRAMED language."""
+    return language in UNFRAMED and _seen(code, language).points < PLAIN
 
 
 def possible_languages(code: str) -> list[str]:
