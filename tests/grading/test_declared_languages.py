@@ -78,6 +78,14 @@ def test_a_response_off_support_says_why(declared: tuple[str, ...], response: st
     assert LanguageClassifier(categories=declared)(Rollout(response, "")) == Classification(None, reason)
 
 
+@pytest.mark.parametrize("label", ["Total", "Number", "Minutes", "Students", "Price", "Points", "Change", "Distance"])
+@pytest.mark.parametrize("declared", [("de", "fr", "es"), ("es", "pt", "it"), ("de", "ja", "ru")], ids="-".join)
+def test_what_could_be_english_is_english_where_that_is_not_declared_too(declared: tuple[str, ...], label: str) -> None:
+    terse = f"{label}: 16 - 3 = 13\n{label}: 13 * 2 = 26\n\\boxed{{26}}"
+    found = LanguageClassifier(categories=declared)(Rollout(terse, "26"))
+    assert (found.category, found.reason) == (None, "other language: en")
+
+
 @pytest.mark.parametrize(
     ("code", "nearest"),
     [("DE", "nearest: de"), ("pt-br", "nearest: .*pt"), ("jp", "nearest: .*jv"), ("日本語", "none is like it")],

@@ -102,6 +102,43 @@ def test_a_sentence_with_no_other_numbers_than_the_problem_is_no_step() -> None:
     assert classify_language(Rollout(told + "Sumando el regalo, tiene 17.", "17", problem)).category == "es"
 
 
+@pytest.mark.parametrize(
+    ("response", "language"),
+    [
+        ("Seattle में 20 भेड़ें हैं।\nCharleston में 4 × 20 = 80 भेड़ें हैं।\nToulouse में 2 × 80 = 160 भेड़ें हैं।", "hi"),
+        ("Seattle = 20\nCharleston = 4 × 20 = 80\nToulouse = 160\nकुल भेड़ें = 260\nअतः उत्तर 260 है।", "hi"),
+        ("Seattle有20只羊。\nCharleston有4×20=80只羊。\nToulouse有2×80=160只羊。\nCharleston和Toulouse共240只。", "zh"),
+    ],
+)
+def test_names_may_stand_as_the_problem_writes_them(response: str, language: str) -> None:
+    problem = (
+        "Toulouse has twice as many sheep as Charleston. Charleston has 4 times as many sheep as Seattle. How many?"
+    )
+    assert classify_language(Rollout(response, "260", {"problem": problem})).category == language
+    assert classify_language(Rollout(response, "260", {"problem": problem.lower()})).category is not language
+    english = "Seattle has 20 sheep. Charleston has 4 × 20 = 80 sheep. Toulouse has 2 × 80 = 160 sheep."
+    assert classify_language(Rollout(english, "260", {"problem": problem})).category == "en"
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        r"$\text{earnings per minute} = 12/60 = 0.2$, $\text{total earned} = 0.2 \times 50 = 10$.",
+        "```\nhourly wage: 12\nminutes worked: 50\nwage per minute: 12/60 = 0.2\ntotal earned: 0.2 * 50 = 10\n```",
+        "```python\nhourly_wage = 12\nminute_wage = hourly_wage / 60\nprint(minute_wage * 50)\n```",
+        '```json\n{"hourly wage": 12, "minutes worked": 50, "total earned": 10}\n```',
+        "https://x.org/Weng/earns/12/dollars/every/hour/which/makes/0.2/every/minute",
+    ],
+    ids=["formulas", "lines in a fence", "code", "JSON", "address"],
+)
+def test_a_solution_told_in_labels_is_in_their_language(work: str) -> None:
+    found = classify_language(Rollout(f"{work}\nउत्तर \\boxed{{10}} है।", "10"))
+    assert (found.category, found.unusual) == ("en", IN_CONTAINERS)
+    told = "हर घंटे की मज़दूरी 12 डॉलर है, इसलिए हर मिनट की 12/60 = 0.2 डॉलर। 50 मिनट में वह 10 डॉलर कमाती है।\n" * 2
+    native = r"$\text{total earned} = 0.2 \times 50 = 10$"
+    assert classify_language(Rollout(told + native, "10")) == Classification("hi", "")
+
+
 @pytest.mark.parametrize("problem", [None, 5, ["12"]])
 def test_a_problem_that_is_no_text_is_none(problem: object) -> None:
     assert classify_language(Rollout(SPANISH, "7", {"problem": problem})).category == "es"

@@ -86,8 +86,8 @@ MARGIN = 7.0
 words of it than of any of ours: two nouns decide nothing."""
 
 ENGLISH_FIRST = 2.0
-"""Nats that any other language must be ahead of English: what could be either, as "Total: 5", is English, or a policy
-would earn a wanted category by saying little."""
+"""Nats that any other language must be ahead of English, declared or not: what could be either, as "Total: 5", is
+English, or a policy would earn a wanted category by saying little."""
 
 PER_WORD = 3.0
 """Nats for a function word of a language."""
@@ -116,6 +116,19 @@ class _Word(NamedTuple):
     """The same; less where it stands in no step."""
 
 
+class _Given(NamedTuple):
+    """What the problem says already."""
+
+    numbers: frozenset[str]
+    names: frozenset[str]
+    """Words that it writes with a capital and never without, in lower case, but for English function words."""
+
+
+_NOTHING_GIVEN = _Given(frozenset(), frozenset())
+_CAPITALISED = re.compile(r"(?<![A-Za-z])[A-Z][a-z]+")
+_LOWER_CASE = re.compile(r"(?<![A-Za-z])[a-z]+")
+
+
 class LanguageClassifier:
     """The declared language that a response is in.
 
@@ -142,25 +155,33 @@ def classify_language(rollout: Rollout, known: Known = PAPER) -> Classification:
     when there are no words. IN_CONTAINERS and STEPS_DIFFER are unusual.
 
     Looks at no more than the response's first ``prose.MAX_CHARS`` characters. Of the problem, which training rows bring
-    as ``extra_info["problem"]``, it takes the numbers: a sentence that says no other gives no step. Equal responses to
-    one problem are answered from a bounded cache.
+    as ``extra_info["problem"]``, it takes the numbers, as a sentence that says no other gives no step, and the names,
+    which a text in another script may keep in Latin letters. Equal responses to one problem are answered from a bounded
+    cache.
     """
     problem = rollout.extra_info.get("problem", "")
-    given = frozenset(numbers_in(problem[:MAX_CHARS])) if isinstance(problem, str) else frozenset()
+    given = _given(problem[:MAX_CHARS]) if isinstance(problem, str) else _NOTHING_GIVEN
     return _classify(rollout.response[:MAX_CHARS], given, known)
 
 
 @lru_cache(maxsize=1024)
-def _classify(response: str, given: frozenset[str], known: Known) -> Classification:
+def _given(problem: str) -> _Given:
+    others = {*_LOWER_CASE.findall(problem)}.union(FUNCTION_WORDS["en"].split())
+    names = {word.lower() for word in _CAPITALISED.findall(problem)}
+    return _Given(frozenset(numbers_in(problem)), frozenset(names - others))
+
+
+@lru_cache(maxsize=1024)
+def _classify(response: str, given: _Given, known: Known) -> Classification:
     found = prose(response)
     unusual = IN_CONTAINERS if found.contained > MAX_CONTAINED else ""
-    words = _words(found, given, known)
-    weights: dict[str, float] = {}
-    for word in words:
-        weights[word.script] = weights.get(word.script, 0.0) + word.weight
+    words = _words(found, given.numbers, known)
     if not words:
         return Classification(None, "no words")
-    script = max(weights, key=weights.__getitem__)
+    not_names = [word for word in words if word.text.removesuffix("'s") not in given.names]
+    script = _main_script(not_names or words)
+    if script != "Latin":
+        words = not_names or words
     own = [word for word in words if word.script == script]
     if script == OTHER_SCRIPT:
         return Classification(None, OTHER_SCRIPT, unusual)
@@ -176,6 +197,14 @@ def _classify(response: str, given: frozenset[str], known: Known) -> Classificat
     if max(of_all, of_steps) <= MAX_FOREIGN:
         return Classification(language, "", unusual)
     return Classification(None, "mixed", unusual or (STEPS_DIFFER if of_all <= MAX_FOREIGN else ""))
+
+
+def _main_script(words: Sequence[_Word]) -> str:
+    """The script that most of the weight is in."""
+    weights: dict[str, float] = {}
+    for word in words:
+        weights[word.script] = weights.get(word.script, 0.0) + word.weight
+    return max(weights, key=weights.__getitem__)
 
 
 def _words(found: Prose, given: frozenset[str], known: Known) -> list[_Word]:
@@ -236,12 +265,8 @@ def _likeliest(words: Sequence[_Word], vectors: NDArray[np.float64], script: str
 @lru_cache
 def _handicaps(script: str, known: Known) -> NDArray[np.float64]:
     """The nats that each candidate must be ahead, in a text that has no more of its function words than of ours."""
-    return np.array(
-        [
-            -ENGLISH_FIRST * (name == "en") if name in known.declared else MARGIN + RARITY * (name in known.rare)
-            for name in known.candidates[script]
-        ]
-    )
+    ours = {**dict.fromkeys(known.declared, 0.0), "en": -ENGLISH_FIRST}
+    return np.array([ours.get(name, MARGIN + RARITY * (name in known.rare)) for name in known.candidates[script]])
 
 
 def _by_characters(words: Sequence[_Word], script: str) -> str:

@@ -3,13 +3,15 @@ r"""The prose of a response: what a reader reads as words, sentence by sentence,
 What is written in no natural language is left out: variables, formulas' letters, identifiers, LaTeX commands, labels of
 one to three words in a formula, addresses, punctuation, invisible characters. Nothing else is: code, formulas, boxes,
 comments, tags' attributes and addresses are containers, and four words in a row in one are prose like any other, also
-where each word has a container of its own.
+where each word has a container of its own. So are labels where there are many beside little prose (MAX_LABELS): a
+solution told in labels is not in the language of the sentences around it.
 
 What this does not find: prose inside a container that has no spaces, or operators in their place; letters with spaces
 between them; ciphers.
 """
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from madrl.grading.normal_form import Characters, normalized
@@ -17,6 +19,10 @@ from madrl.grading.normal_form import Characters, normalized
 MAX_CHARS = 32_000
 """Only this much of a response is read, which bounds the time that one response can take; a response at veRL's usual
 length caps is shorter."""
+
+MAX_LABELS = 0.5
+"""Labels are read when they have more letters than this share of the prose: fewer could not make it a mixture, whatever
+their language (``language.MAX_FOREIGN``)."""
 
 _MAX_INLINE = 400
 _MAX_BOX = 400
@@ -58,6 +64,7 @@ _LETTER = r"(?:[^\W\d_]|[\u0900-\u0963])"
 _LETTERS_IN_ROW = re.compile(rf"{_LETTER}+")
 _WORD = re.compile(rf"[\u3400-\u9fff]|{_LETTER}{{2,}}+")
 _WORDS_OF_PROSE = 4
+_LABEL = re.compile(rf"[\u3400-\u9fff]+|{_LETTER}{{4,}}+")  # a shorter word is a variable, a unit or a function
 
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。!?।॥]")
 _ORDINAL = re.compile(r"^([^\d\n]{0,12})\d{1,2}(?=\w?[ ]?:)|^([\s*#>(]{0,12})\d{1,2}(?=[.)]\s)", re.MULTILINE)
@@ -109,16 +116,50 @@ def prose(response: str) -> Prose:
     Compatibility forms are folded first (NFKC), so that full-width or mathematical letters are letters. Takes time
     linear in the length, whatever the text is.
     """
-    text = normalized("NFKC", response[:MAX_CHARS])[:MAX_CHARS].translate(_VISIBLE)
+    marked = _marked(normalized("NFKC", response[:MAX_CHARS])[:MAX_CHARS].translate(_VISIBLE))
+    labels = 0
+
+    def without_labels(clause: re.Match[str]) -> str:
+        nonlocal labels
+        if _is_prose(clause[0]):
+            return clause[0].replace("_", " ")
+        labels += sum(map(len, _LABEL.findall(clause[0])))
+        return _LETTERS_IN_ROW.sub(" ", clause[0])
+
+    text, contained = _unmarked(marked, without_labels)
+    sentences = _sentences(text)
+    if labels > MAX_LABELS * _letters(sentences):
+        text, contained = _unmarked(marked, _with_labels)
+        sentences = _sentences(text)
+    return Prose(sentences, min(1.0, contained / max(1, _letters(sentences))))
+
+
+def _unmarked(marked: str, of_clause: Callable[[re.Match[str]], str]) -> tuple[str, int]:
+    """The text with what ``of_clause`` leaves of each clause in containers, and the number of letters in these."""
     contained = 0
 
-    def prose_of(containers: re.Match[str]) -> str:
+    def in_containers(containers: re.Match[str]) -> str:
         nonlocal contained
-        kept = _prose_of(containers)
+        text = _COMMAND.sub(" ", containers[0].replace(_START, " ").replace(_STOP, " "))
+        kept = _CLAUSE.sub(of_clause, text)
         contained += sum(map(len, _LETTERS_IN_ROW.findall(kept)))
-        return kept
+        return f" {kept} "
 
-    text = _CONTAINERS.sub(prose_of, _marked(text))
+    return _CONTAINERS.sub(in_containers, marked), contained
+
+
+def _is_prose(clause: str) -> bool:
+    return len(_WORD.findall(clause)) >= _WORDS_OF_PROSE
+
+
+def _with_labels(clause: re.Match[str]) -> str:
+    text = clause[0].replace("_", " ")
+    if _is_prose(clause[0]):
+        return text
+    return _LETTERS_IN_ROW.sub(lambda word: word[0] if _LABEL.fullmatch(word[0]) else " ", text)
+
+
+def _sentences(text: str) -> list[Sentence]:
     text = _SENTENCE_END.sub("\n", _ORDINAL.sub(r"\1\2", _COMMAND.sub(" ", text)))
     found: list[tuple[str, list[str], list[str]]] = []
     before: tuple[list[str], list[str]] = [], []  # what stands without words before the first ones
@@ -129,26 +170,16 @@ def prose(response: str) -> Prose:
         numbers, reckoning = found[-1][1:] if found else before
         numbers += numbers_in(line)
         reckoning += _RECKONING.findall(line)
-    total = sum(len(words) - words.count(" ") for words, _, _ in found)
-    made = [Sentence(words, numbers, bool(reckoning)) for words, numbers, reckoning in found]
-    return Prose(made, min(1.0, contained / max(1, total)))
+    return [Sentence(words, numbers, bool(reckoning)) for words, numbers, reckoning in found]
+
+
+def _letters(sentences: list[Sentence]) -> int:
+    return sum(len(sentence.words) - sentence.words.count(" ") for sentence in sentences)
 
 
 def numbers_in(text: str) -> list[str]:
     """The numbers in a text, as they are written."""
     return _NUMBER.findall(text)
-
-
-def _prose_of(containers: re.Match[str]) -> str:
-    """The text of containers with nothing but blanks between them, without the letters of clauses that are no prose."""
-    text = containers[0].replace(_START, " ").replace(_STOP, " ")
-    return " " + _CLAUSE.sub(_prose_or_blank, _COMMAND.sub(" ", text)) + " "
-
-
-def _prose_or_blank(clause: re.Match[str]) -> str:
-    if len(_WORD.findall(clause[0])) >= _WORDS_OF_PROSE:
-        return clause[0].replace("_", " ")
-    return _LETTERS_IN_ROW.sub(" ", clause[0])
 
 
 def _marked(text: str) -> str:
