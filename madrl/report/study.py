@@ -18,7 +18,7 @@ from madrl.evaluation.targets import mean_target, targets_of
 from madrl.files import read_json
 from madrl.frequency import category_counts, category_indices
 from madrl.grid.ledger import Ledger
-from madrl.records import Record, classified, groups
+from madrl.records import Record, by_group, classified, last_turns
 from madrl.run_folder import RunFolder
 from madrl.tasks import TASKS
 
@@ -233,7 +233,7 @@ def _curve(run: Run) -> Iterator[Point]:
     settings, dataset = run.settings, run.key.dataset
     for step, records in run.dumps(run.folder.validation):
         _, samples = _one_split(records, run.folder.validation.name)
-        problems = groups(classified(samples))
+        problems = by_group(classified(last_turns(samples)))
         counts = [
             category_counts(category_indices([s["category"] for s in group], settings.categories), len(settings.target))
             for group in problems

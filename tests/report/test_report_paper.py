@@ -153,6 +153,17 @@ def test_the_curves_of_synthetic_are_means_of_single_prompts_beside_the_floor_at
     assert floor.low == pytest.approx(0.1823, abs=5e-5)
 
 
+def test_a_curve_has_of_a_session_its_last_turn_also_where_that_was_not_classified(tmp_path: Path) -> None:
+    root = write_run(Made(dataset="synthetic_closed", alpha=0.0, problems=5, samples=4, steps=4), tmp_path)
+    for dump in (root / "validation").iterdir():
+        rows = [json.loads(line) for line in dump.read_text().splitlines()]
+        asked = [row | {"turn": 0, "category": CATEGORIES[0]} for row in rows[:4]]
+        answered = [row | {"turn": 1, "category": None, "classified": False} for row in rows[:4]]
+        write_jsonl(dump, [*asked, *answered, *rows[4:]])
+    (run,) = Study(tuple(load_runs(run_roots([str(tmp_path)]))), ()).runs
+    assert {len(point.prompt_counts) for point in run.curve} == {4}
+
+
 def test_the_synthetic_table_s_floors_stand_with_their_n(tmp_path: Path) -> None:
     for target in TARGETS:
         made = Made(dataset="synthetic_closed", target=target, alpha=0.0, problems=80, samples=32)
