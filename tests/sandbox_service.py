@@ -34,7 +34,7 @@ REPOSITORY = Path(__file__).parents[1]
 UNPRIVILEGED = 61000 + os.getpid() % 3000
 """A user and group id that no account has, and that two runs of the tests at once do not share."""
 SLOTS = 2
-START_S, STOP_S, SETTLE_S = 180, 180, 60
+START_S, STOP_S, SETTLE_S = 1200, 600, 300
 """Seconds to wait for /health (a first start builds caches), for an exit after SIGTERM, and until all is quiet."""
 ANSWER_S = 300
 """Seconds that a request may take."""
