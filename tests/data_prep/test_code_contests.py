@@ -296,8 +296,8 @@ def test_a_problem_none_of_whose_solutions_passes_is_dropped_and_one_without_any
 ) -> None:
     rows = [
         *(a_row(i) for i in range(8)),
-        with_solutions(8, (3, WRONG), (3, WRONG + "#"), (3, "right")),  # the third is accepted
-        with_solutions(9, (3, WRONG), (3, WRONG + "#"), (3, WRONG + "##"), (3, "right")),  # the fourth is not tried
+        with_solutions(8, (3, WRONG), (3, WRONG + "#"), (3, PYTHON)),  # the third is accepted
+        with_solutions(9, (3, WRONG), (3, WRONG + "#"), (3, WRONG + "##"), (3, PYTHON)),  # the fourth is not tried
         with_solutions(10, (1, WRONG)),  # Python 2 is none of ours
     ]
     source = write_source(tmp_path / "train.parquet", rows)

@@ -78,12 +78,28 @@ def test_a_response_off_support_says_why(declared: tuple[str, ...], response: st
     assert LanguageClassifier(categories=declared)(Rollout(response, "")) == Classification(None, reason)
 
 
-@pytest.mark.parametrize("label", ["Total", "Number", "Minutes", "Students", "Price", "Points", "Change", "Distance"])
+@pytest.mark.parametrize("label", ["Number", "Hours", "Pounds", "Students", "Price", "Cost", "Change", "Distance"])
 @pytest.mark.parametrize("declared", [("de", "fr", "es"), ("es", "pt", "it"), ("de", "ja", "ru")], ids="-".join)
 def test_what_could_be_english_is_english_where_that_is_not_declared_too(declared: tuple[str, ...], label: str) -> None:
     terse = f"{label}: 16 - 3 = 13\n{label}: 13 * 2 = 26\n\\boxed{{26}}"
     found = LanguageClassifier(categories=declared)(Rollout(terse, "26"))
     assert (found.category, found.reason) == (None, "other language: en")
+
+
+@pytest.mark.parametrize(
+    ("declared", "response"),
+    [
+        (("de", "ja"), "So gilt x = 5."),
+        (("es", "ja"), "Has ganado 18."),
+        (("es", "ja"), "Has perdido 5 monedas."),
+        (("pt", "ja"), "Custo total = 15"),
+        (("sv", "ja"), "Totalt: 18"),
+    ],
+)
+def test_a_word_that_english_has_too_does_not_make_a_short_answer_english(
+    declared: tuple[str, ...], response: str
+) -> None:
+    assert LanguageClassifier(categories=declared)(Rollout(response, "")) == Classification(declared[0], "")
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,17 @@ def test_a_line_or_output_quoted_after_the_program_under_its_tag_is_not_the_prog
     )
 
 
+@pytest.mark.parametrize(
+    ("tag", "code", "example"),
+    [
+        ("javascript", "function solve(a, b) { return a + b; }\n", "console.log(solve(2, 3));\n"),
+        ("python", "solve = lambda n: n * 2\n", "print(solve(2))\n"),
+    ],
+)
+def test_a_function_is_the_program_and_not_the_untagged_example_of_its_use(tag: str, code: str, example: str) -> None:
+    assert last_program(fenced(code, tag) + "Example:\n" + fenced(example, "")) == Program(tag, code, tag)
+
+
 @pytest.mark.parametrize("tag", ["python", "javascript"])
 @pytest.mark.parametrize("code", ["42\n", "answer\n", "3\n1\n"])
 def test_a_number_or_a_word_is_no_program_whatever_its_tag(tag: str, code: str) -> None:

@@ -127,16 +127,31 @@ def test_names_may_stand_as_the_problem_writes_them(response: str, language: str
         "```\nhourly wage: 12\nminutes worked: 50\nwage per minute: 12/60 = 0.2\ntotal earned: 0.2 * 50 = 10\n```",
         "```python\nhourly_wage = 12\nminute_wage = hourly_wage / 60\nprint(minute_wage * 50)\n```",
         '```json\n{"hourly wage": 12, "minutes worked": 50, "total earned": 10}\n```',
-        "https://x.org/Weng/earns/12/dollars/every/hour/which/makes/0.2/every/minute",
     ],
-    ids=["formulas", "lines in a fence", "code", "JSON", "address"],
+    ids=["formulas", "lines in a fence", "code", "JSON"],
 )
 def test_a_solution_told_in_labels_is_in_their_language(work: str) -> None:
-    found = classify_language(Rollout(f"{work}\nउत्तर \\boxed{{10}} है।", "10"))
-    assert (found.category, found.unusual) == ("en", IN_CONTAINERS)
+    assert classify_language(Rollout(f"{work}\nउत्तर \\boxed{{10}} है।", "10")).category == "en"
     told = "हर घंटे की मज़दूरी 12 डॉलर है, इसलिए हर मिनट की 12/60 = 0.2 डॉलर। 50 मिनट में वह 10 डॉलर कमाती है।\n" * 2
     native = r"$\text{total earned} = 0.2 \times 50 = 10$"
     assert classify_language(Rollout(told + native, "10")) == Classification("hi", "")
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "<think>\n5 + 3 = 8\n</think>\n<answer>8</answer>\nउत्तर 8 है।",
+        "<reasoning>\nकुल 5 + 3 = 8 सेब।\n</reasoning>\n<answer>\n8\n</answer>",
+        r"$\color{blue}{5}+\color{red}{3}=\color{green}{8}$ कुल 8।",
+        "$ABCD$ वर्ग है। $[ABCD]=16$, $[ABEF]=8$, $[CDEF]=8$।",
+        r"उत्तर: $\boxed{\text{Wednesday}}$",
+        'कुल 5 + 3 = 8 सेब।\n```json\n{"answer": 8}\n```',
+        "कुल 5 + 3 = 8 सेब हैं।\n```python\napples = 5\nbought = 3\ntotal = apples + bought\nprint(total)\n```",
+    ],
+    ids=["think tags", "reasoning tags", "colours", "points", "boxed word", "JSON", "code"],
+)
+def test_markup_names_and_single_words_are_no_labels(response: str) -> None:
+    assert classify_language(Rollout(response, "8")) == Classification("hi", "")
 
 
 @pytest.mark.parametrize("problem", [None, 5, ["12"]])

@@ -41,7 +41,7 @@ from madrl.grading.languages.known import (
     Known,
     known_for,
 )
-from madrl.grading.languages.prose import MAX_CHARS, Prose, numbers_in, prose
+from madrl.grading.languages.prose import CJK_WEIGHT, MAX_CHARS, Prose, numbers_in, prose
 from madrl.rollout import Classification, Rollout
 
 MAX_FOREIGN = 0.35
@@ -64,10 +64,6 @@ answer, and models often do that in English."""
 CLEARLY = 4.0
 """Nats by which a word and its two neighbours must be likelier in another language than in the response's."""
 
-CJK_WEIGHT = 3.5
-"""Latin letters that one Chinese, Japanese or Korean character stands for: the same solutions took 3.5 times as many in
-English as in Chinese."""
-
 MAX_KANA = 0.08
 """A text with a larger share of kana among its Chinese characters is Japanese."""
 
@@ -86,8 +82,10 @@ MARGIN = 7.0
 words of it than of any of ours: two nouns decide nothing."""
 
 ENGLISH_FIRST = 2.0
-"""Nats that any other language must be ahead of English, declared or not: what could be either, as "Total: 5", is
-English, or a policy would earn a wanted category by saying little."""
+"""Nats that any other language must be ahead of English where that is declared: what could be either, as "Total: 5", is
+English, or a policy would earn a wanted category by saying little. Where it is not declared it has no handicap, which
+a policy that writes English by itself would get over with a word, but no lead either: short answers in other languages
+would be lost to it."""
 
 PER_WORD = 3.0
 """Nats for a function word of a language."""
@@ -257,7 +255,7 @@ def _likeliest(words: Sequence[_Word], vectors: NDArray[np.float64], script: str
         marks = Counter(language for text in first for language in _function_words().get(text, ()))
         marks_of_ours = max(marks[language] for language in known.declared)
         for language, count in marks.items():
-            if count > marks_of_ours and language in names:
+            if count > marks_of_ours and language in names and language != "en":  # which has no handicap to make up for
                 totals[names.index(language)] += MARGIN
     return names[int(totals.argmax())]
 
@@ -265,7 +263,9 @@ def _likeliest(words: Sequence[_Word], vectors: NDArray[np.float64], script: str
 @lru_cache
 def _handicaps(script: str, known: Known) -> NDArray[np.float64]:
     """The nats that each candidate must be ahead, in a text that has no more of its function words than of ours."""
-    ours = {**dict.fromkeys(known.declared, 0.0), "en": -ENGLISH_FIRST}
+    ours = {"en": 0.0, **dict.fromkeys(known.declared, 0.0)}
+    if "en" in known.declared:
+        ours["en"] = -ENGLISH_FIRST
     return np.array([ours.get(name, MARGIN + RARITY * (name in known.rare)) for name in known.candidates[script]])
 
 

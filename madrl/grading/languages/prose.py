@@ -1,17 +1,17 @@
 r"""The prose of a response: what a reader reads as words, sentence by sentence, and the numbers in each.
 
-What is written in no natural language is left out: variables, formulas' letters, identifiers, LaTeX commands, labels of
-one to three words in a formula, addresses, punctuation, invisible characters. Nothing else is: code, formulas, boxes,
-comments, tags' attributes and addresses are containers, and four words in a row in one are prose like any other, also
-where each word has a container of its own. So are labels where there are many beside little prose (MAX_LABELS): a
-solution told in labels is not in the language of the sentences around it.
+What is written in no natural language is left out: variables, formulas' letters, LaTeX commands, labels of one to three
+words (a formula's, an identifier's, an address's), punctuation, invisible characters. Nothing else is: code, formulas,
+boxes, comments, tags' attributes and addresses are containers, and four words in a row in one are prose like any other,
+also where each word has a container of its own. So are labels of two and three words where there are many beside little
+prose (MAX_LABELS): a solution told in labels is not in the language of the sentence around it.
 
 What this does not find: prose inside a container that has no spaces, or operators in their place; letters with spaces
 between them; ciphers.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from madrl.grading.normal_form import Characters, normalized
@@ -20,9 +20,13 @@ MAX_CHARS = 32_000
 """Only this much of a response is read, which bounds the time that one response can take; a response at veRL's usual
 length caps is shorter."""
 
-MAX_LABELS = 0.5
-"""Labels are read when they have more letters than this share of the prose: fewer could not make it a mixture, whatever
-their language (``language.MAX_FOREIGN``)."""
+CJK_WEIGHT = 3.5
+"""Latin letters that one Chinese, Japanese or Korean character stands for: the same solutions took 3.5 times as many in
+English as in Chinese."""
+
+MAX_LABELS = 0.6
+"""Labels are read when they weigh more than this share of the prose: about as much as makes a mixture of it
+(``language.MAX_FOREIGN``). Honest solutions beside code, figures or units in English stay below."""
 
 _MAX_INLINE = 400
 _MAX_BOX = 400
@@ -64,7 +68,9 @@ _LETTER = r"(?:[^\W\d_]|[\u0900-\u0963])"
 _LETTERS_IN_ROW = re.compile(rf"{_LETTER}+")
 _WORD = re.compile(rf"[\u3400-\u9fff]|{_LETTER}{{2,}}+")
 _WORDS_OF_PROSE = 4
-_LABEL = re.compile(rf"[\u3400-\u9fff]+|{_LETTER}{{4,}}+")  # a shorter word is a variable, a unit or a function
+# A word of a label: a shorter one is a variable, a unit or a function, and one beside an angle bracket a tag's name.
+_LABEL = re.compile(rf"[\u3400-\u9fff]+|(?<!<)(?<!{_LETTER}){_LETTER}{{4,}}+(?!>)")
+_CJK = re.compile("[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。!?।॥]")
 _ORDINAL = re.compile(r"^([^\d\n]{0,12})\d{1,2}(?=\w?[ ]?:)|^([\s*#>(]{0,12})\d{1,2}(?=[.)]\s)", re.MULTILINE)
@@ -117,21 +123,20 @@ def prose(response: str) -> Prose:
     linear in the length, whatever the text is.
     """
     marked = _marked(normalized("NFKC", response[:MAX_CHARS])[:MAX_CHARS].translate(_VISIBLE))
-    labels = 0
+    labels: list[str] = []
 
     def without_labels(clause: re.Match[str]) -> str:
-        nonlocal labels
         if _is_prose(clause[0]):
             return clause[0].replace("_", " ")
-        labels += sum(map(len, _LABEL.findall(clause[0])))
+        labels.extend(_labels(clause[0]))
         return _LETTERS_IN_ROW.sub(" ", clause[0])
 
     text, contained = _unmarked(marked, without_labels)
     sentences = _sentences(text)
-    if labels > MAX_LABELS * _letters(sentences):
-        text, contained = _unmarked(marked, _with_labels)
-        sentences = _sentences(text)
-    return Prose(sentences, min(1.0, contained / max(1, _letters(sentences))))
+    letters = sum(len(sentence.words) - sentence.words.count(" ") for sentence in sentences)
+    if _weight(labels) > MAX_LABELS * _weight(sentence.words.replace(" ", "") for sentence in sentences):
+        sentences = _sentences(_unmarked(marked, _with_labels)[0])
+    return Prose(sentences, min(1.0, contained / max(1, letters)))
 
 
 def _unmarked(marked: str, of_clause: Callable[[re.Match[str]], str]) -> tuple[str, int]:
@@ -152,11 +157,16 @@ def _is_prose(clause: str) -> bool:
     return len(_WORD.findall(clause)) >= _WORDS_OF_PROSE
 
 
+def _labels(clause: str) -> list[str]:
+    """The words of a clause that is a label: a single word may be anything's name."""
+    words = _LABEL.findall(clause)
+    return words if len(words) > 1 or any(_CJK.match(word) for word in words) else []
+
+
 def _with_labels(clause: re.Match[str]) -> str:
-    text = clause[0].replace("_", " ")
     if _is_prose(clause[0]):
-        return text
-    return _LETTERS_IN_ROW.sub(lambda word: word[0] if _LABEL.fullmatch(word[0]) else " ", text)
+        return clause[0].replace("_", " ")
+    return " ".join((_LETTERS_IN_ROW.sub(" ", clause[0]), *_labels(clause[0])))
 
 
 def _sentences(text: str) -> list[Sentence]:
@@ -173,8 +183,9 @@ def _sentences(text: str) -> list[Sentence]:
     return [Sentence(words, numbers, bool(reckoning)) for words, numbers, reckoning in found]
 
 
-def _letters(sentences: list[Sentence]) -> int:
-    return sum(len(sentence.words) - sentence.words.count(" ") for sentence in sentences)
+def _weight(words: Iterable[str]) -> float:
+    """The letters of the words, in Latin ones."""
+    return sum(len(word) + (CJK_WEIGHT - 1) * len(_CJK.findall(word)) for word in words)
 
 
 def numbers_in(text: str) -> list[str]:

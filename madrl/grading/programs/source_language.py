@@ -38,6 +38,7 @@ UNFRAMED = ("python", "javascript")
 _DOES_SOMETHING = re.compile(r"[=(]")
 """In code of an UNFRAMED language with less than PLAIN evidence: an assignment or a call. A number, a word or nothing
 but comments is grammatical too, and no program."""
+_DEFINES = re.compile(r"\b(?:def|function|class|lambda|import)\b|=>")
 
 MAX_BYTES = 16_384
 """Longer code is in no language: five times a long solution. Parsers take quadratic time on code made for it."""
@@ -157,8 +158,9 @@ def source_language(
 
 def may_be_a_line(code: str, language: str) -> bool:
     """Whether code in the language has so few marks of it that it may be a line quoted from a program, or a sample of
-    what one prints: its grammar's consent says little in an UNFRAMED language."""
-    return language in UNFRAMED and _seen(code, language).points < PLAIN
+    what one prints: its grammar's consent says little in an UNFRAMED language. What defines something is neither."""
+    seen = _seen(code, language)
+    return language in UNFRAMED and seen.points < PLAIN and not _DEFINES.search(seen.bare)
 
 
 def possible_languages(code: str) -> list[str]:
