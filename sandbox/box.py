@@ -26,7 +26,7 @@ from sandbox.errors import BoxLostError, SandboxError
 
 _REQUEST = struct.Struct("=11I")
 _REPLY = struct.Struct("=i5I2Q")
-_RUN, _PUT, _GET, _PROGRAM = 1, 2, 3, 4
+_RUN, _PUT, _GET, _PROGRAM, _CLEAR = 1, 2, 3, 4, 5
 _WIPE, _RESIDENT, _ONE_FILE = 1, 2, 4
 _WALL, _CPU, _OUTPUT, _MEMORY, _FILES, _FAILED, _STARVED, _MORE = 1, 2, 4, 8, 16, 32, 64, 128
 _AHEAD = 64
@@ -272,6 +272,11 @@ class Box:
 
     def _said(self) -> str:
         return self._last_words.decode(errors="replace").strip()
+
+    def clear(self) -> None:
+        """Remove what runs have left, and the files that were put. Raises BoxLostError."""
+        self._send(_REQUEST.pack(_CLEAR, *[0] * 10))
+        self._reply(time.monotonic() + GRACE_S)
 
     def put(self, path: str, content: bytes) -> None:
         """Write a file inside. Raises BoxLostError."""

@@ -6,7 +6,7 @@ Whoever asks for a program first compiles it. The others wait for the result.
 import asyncio
 import shutil
 import uuid
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,7 +26,6 @@ class Entry:
     result: "asyncio.Future[Compiled | None]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
-    users: int = 0
     size_bytes: int = 0
 
 
@@ -38,22 +37,33 @@ class ArtifactCache:
         self.max_bytes = max_bytes
         self.size_bytes = 0
         self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._users: Counter[str] = Counter()
+
+    @contextmanager
+    def keep(self, key: str) -> Iterator[None]:
+        """Keep what is under the key, or comes under it, for the length of the block."""
+        self._users[key] += 1
+        try:
+            yield
+        finally:
+            self._users[key] -= 1
+            if not self._users[key]:
+                del self._users[key]
+            self._evict()
 
     @contextmanager
     def use(self, key: str) -> Iterator[tuple[Entry, bool]]:
         """The program's entry, which is kept for the length of the block, and whether it is this block that must fill
         it. Those who wait are told when the block ends without doing so."""
-        first = key not in self._entries
-        entry = self._entries.setdefault(key, Entry(self.folder / uuid.uuid4().hex))
-        self._entries.move_to_end(key)
-        entry.users += 1
-        try:
-            yield entry, first
-        finally:
-            if first:
-                self.fill(key, entry, None)
-            entry.users -= 1
-            self._evict()
+        with self.keep(key):
+            first = key not in self._entries
+            entry = self._entries.setdefault(key, Entry(self.folder / uuid.uuid4().hex))
+            self._entries.move_to_end(key)
+            try:
+                yield entry, first
+            finally:
+                if first:
+                    self.fill(key, entry, None)
 
     def fill(self, key: str, entry: Entry, result: Compiled | None) -> None:
         """Give the result to everybody who waits. Only the first call counts. None is not kept."""
@@ -70,8 +80,7 @@ class ArtifactCache:
         for key in list(self._entries):
             if self.size_bytes <= self.max_bytes and len(self._entries) <= MAX_ENTRIES:
                 break
-            entry = self._entries[key]
-            if entry.users == 0:
-                del self._entries[key]
+            if key not in self._users:
+                entry = self._entries.pop(key)
                 self.size_bytes -= entry.size_bytes
                 shutil.rmtree(entry.folder, ignore_errors=True)

@@ -43,12 +43,14 @@ def checked(
     """The checker's word on each (test, the program's output), in a box that runs the checker. ``check`` raises
     SandboxError for a run that says nothing of the checker, by our fault.
 
-    An output at which it ends without a verdict (a crash, a limit, a status that is none) is wrong, provided that it
-    accepts the expected output in its place: no output makes itself ungraded. Raises CheckerError when it does not,
-    BoxLostError, and what ``check`` raises.
+    An output that it rejects, or at which it ends without a verdict (a crash, a limit, a status that is none), is
+    wrong, provided that it accepts the expected output in its place: no output makes itself ungraded, and what looks
+    like a rejection may be a crash, as an uncaught exception ends Python, Java and Node with testlib's "wrong". Raises
+    CheckerError when it does not, BoxLostError, and what ``check`` raises.
     """
 
     def outcome_on(test: TestCase, output: bytes) -> RunOutcome:
+        box.clear()
         for path, content in zip(PATHS, (test.stdin, output, test.expected), strict=True):
             box.put(path, content)
         outcome = next(box.run([b""]))
@@ -58,12 +60,12 @@ def checked(
     for test, output in cases:
         outcome = outcome_on(test, output)
         found = _said(outcome)
-        if found is None:
-            own = _said(outcome_on(test, test.expected))
+        if found is None or found.points == 0:
+            own_outcome = outcome_on(test, test.expected)
+            own = _said(own_outcome)
             if own is None or own.points < 1:
-                raise CheckerError(f"the checker does not accept the expected output: {_how(outcome)}")
-            found = Checked(JudgeVerdict.WA, 0.0, f"no verdict of the checker: {_how(outcome)}")
-        yield found
+                raise CheckerError(f"the checker does not accept the expected output: {_how(own_outcome)}")
+        yield found or Checked(JudgeVerdict.WA, 0.0, f"no verdict of the checker: {_how(outcome)}")
 
 
 def _said(outcome: RunOutcome) -> Checked | None:

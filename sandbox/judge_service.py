@@ -130,7 +130,8 @@ class JudgeService:
             return
         if source.language in self.missing:
             raise LanguageNotServedError(f"{source.language} is not served here: {self.missing[source.language]}")
-        while True:
+        key = self._key(source, COMPILE_LIMITS)
+        with self.cache.keep(key):
             asked = Asked(source.language)
             await self._compile_and_run(asked, source, COMPILE_LIMITS, None, None)
             compiled = asked.compiled
@@ -140,10 +141,8 @@ class JudgeService:
                 said = compiled.stderr.decode("utf-8", "replace")[-1000:]
                 raise BadRequestError(f"the checker does not compile: {said}")
             self.metrics.cache.labels(source.language, "hit" if asked.cached else "miss").inc()
-            with self.cache.use(self._key(source, COMPILE_LIMITS)) as (entry, dropped):
-                if not dropped:
-                    yield Program(source.language, str(entry.folder), compiled.entry)
-                    return
+            with self.cache.use(key) as (entry, _):
+                yield Program(source.language, str(entry.folder), compiled.entry)
 
     def _key(self, source: Source, limits: Limits) -> str:
         """What a compilation is kept under."""

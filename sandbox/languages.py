@@ -252,6 +252,8 @@ def java(state: Path) -> Toolchain:
     jvm = (f"{home}/bin/java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto")
     javac = ("-XX:TieredStopAtLevel=1", "-Xmx768m", "-Xss16m", "-m", "jdk.compiler/com.sun.tools.javac.Main")
     options = ("-proc:none", "-nowarn", "-XDuseUnsharedTable", "-encoding", "UTF-8", "-Xmaxerrs", "20")
+    # One large array must fit into the old generation, which is two thirds of the heap unless more is asked for.
+    heap = ("-XX:NewRatio=5", "-Xss64m", "-Xmx{memory_mb}m")
     version = _output(f"{home}/bin/java", "-version").splitlines()[0]
 
     def archive(folder: Path) -> None:
@@ -270,7 +272,7 @@ def java(state: Path) -> Toolchain:
             *jvm, "-XX:SharedArchiveFile=/sandbox/cds/javac.jsa", "-Xlog:disable", *javac, *options,
             "-d", OUTPUT, "{source}",
         ),
-        run_command=(*jvm, "-Xss64m", "-Xmx{memory_mb}m", f"{_ONLINE_JUDGE}=true", "-cp", "/box", "{entry}"),
+        run_command=(*jvm, *heap, f"{_ONLINE_JUDGE}=true", "-cp", "/box", "{entry}"),
         compile_view=replace(view, binds=(*view.binds, (str(classes), "/sandbox/cds"))),
         run_view=runtime_view(state, "java", home, extra=configured),
     )  # fmt: skip

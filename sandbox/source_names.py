@@ -4,15 +4,13 @@ import re
 
 # These read hostile programs, in a worker and outside of any jail. A comment or literal that never closes is matched to
 # the end, so that no character is read again from the next opening, and no repetition gives back what it has taken.
-_JAVA_COMMENT_OR_LITERAL = re.compile(
-    r"""
-      //[^\n]*+
-    | /\*(?:[^*]++|\*(?!/))*+(?:\*/)?
-    | \"{3}(?:[^"\\]++|\\.|"(?!""))*+(?:\"{3})?
-    | "(?:[^"\\\n]++|\\.)*+"?
-    | '(?:[^'\\\n]++|\\.)*+'?
-    """,
-    re.DOTALL | re.VERBOSE,
+_COMMENT = r"//[^\n]*+ | /\*(?:[^*]++|\*(?!/))*+(?:\*/)?"
+_QUOTED = r""" "(?:[^"\\\n]++|\\.)*+"? | '(?:[^'\\\n]++|\\.)*+'? """
+_JAVA_TEXT_BLOCK = r""" \"{3}(?:[^"\\]++|\\.|"(?!""))*+(?:\"{3})? """
+_JAVASCRIPT_TEMPLATE = r"`(?:[^`\\]++|\\.)*+`?"
+_JAVA_COMMENT_OR_LITERAL = re.compile(f"{_COMMENT} | {_JAVA_TEXT_BLOCK} | {_QUOTED}", re.DOTALL | re.VERBOSE)
+_JAVASCRIPT_COMMENT_OR_LITERAL = re.compile(
+    f"(?P<comment>{_COMMENT}) | {_JAVASCRIPT_TEMPLATE} | {_QUOTED}", re.DOTALL | re.VERBOSE
 )
 _JAVA_ANNOTATION = re.compile(r"@(?!interface\b)[\w.]++(?:\s*+\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))?")
 _JAVA_TOKEN = re.compile(
@@ -34,10 +32,13 @@ def java_source_name(code: str) -> str:
 
 # [^\S\n] is the white space of one line: with that of the lines before, each blank line would be one more start to try.
 _ES_MODULE = re.compile(
-    r"^[^\S\n]*+(?:import\s++[\w*{'\"]|export\s++(?:default|const|function|class|let|var|\{))", re.MULTILINE
+    r"(?:^|[;}])[^\S\n]*+"
+    r"(?:import(?:\s++\w|\s*+[*{\"])|export(?:\s++(?:default|const|function|async|class|let|var)\b|\s*+[*{]))",
+    re.MULTILINE,
 )
 
 
 def javascript_source_name(code: str) -> str:
     """The name of the file: that of an ES module when the program imports like one and never calls require()."""
+    code = _JAVASCRIPT_COMMENT_OR_LITERAL.sub(lambda found: " " if found["comment"] else '""', code)
     return "main.mjs" if _ES_MODULE.search(code) and "require(" not in code else "main.js"

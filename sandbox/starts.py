@@ -101,7 +101,7 @@ def java_ways(folder: Path, scratch: Path) -> Iterator[Way]:
     subprocess.run(row.plain_compile, cwd=scratch, check=True)
     binary = toolchain.compile_command[0]
     heap = (f"-Xmx{MEMORY_MB}m", "-Xss64m")
-    lean = (binary, "-XX:+UseSerialGC", "-XX:-UsePerfData", *heap)
+    lean = (binary, "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:NewRatio=5", *heap)
     yield Way("Java, plain (the G1 collector)", [binary, *heap, "-cp", ".", "Canary"])
     yield Way("Java, serial collector (the service)", [*lean, "-cp", ".", "Canary"])
     quick = "-XX:TieredStopAtLevel=1"

@@ -196,6 +196,8 @@ def read_run_code(body: bytes) -> Work:
     for folder, path in pairwise(paths):  # what is in a folder comes right behind it
         if path[: len(folder)] == folder:
             raise BadRequestError(f"file {'/'.join(path)[:200]!a}: its folder is a file too")
+    for name in request.fetch_files:
+        _inside(name)
     run = RunJob(
         language=_language(request.language),
         tests=[TestCase(_bytes(request.stdin or ""), b"")],
@@ -204,7 +206,7 @@ def read_run_code(body: bytes) -> Work:
         ),
         keep_output=True,
         files=files,
-        fetch=list(dict.fromkeys(map(_inside, request.fetch_files))),
+        fetch=list(dict.fromkeys(request.fetch_files)),
     )
     limits = Limits.of(min(request.compile_timeout, COMPILE_LIMITS.cpu_s), COMPILE_LIMITS.memory_mb)
     return Work(_bytes(request.code), limits, run, request.compile_timeout + request.run_timeout + CLIENT_SPARE_S)

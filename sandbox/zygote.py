@@ -25,7 +25,8 @@ PRELOAD = (
 )  # fmt: skip
 
 
-def main() -> None:
+def main() -> types.CodeType:
+    """Serve, and return in each forked child, with the program that it is for."""
     runner, box, modules, *numbers = sys.argv[1:]
     library = ctypes.PyDLL(runner)
     for name in (*PRELOAD, *modules.split(",")):
@@ -41,8 +42,8 @@ def main() -> None:
     ctypes.pythonapi.PyOS_AfterFork_Child()
     open_standard_streams()
     with open(f"{box}/main.bin", "rb") as file:  # noqa: PTH123 (pathlib costs more than the rest of this)
-        code = marshal.load(file)
-    run_program(code)
+        code: types.CodeType = marshal.load(file)
+    return code
 
 
 def open_standard_streams() -> None:
@@ -62,28 +63,32 @@ def open_standard_streams() -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def run_program(code: types.CodeType) -> None:
-    """Do what the interpreter does with a script, from setting up __main__ to the exit status."""
+def set_up() -> types.ModuleType:
+    """Do what the interpreter does before a script, and return its module __main__."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__="/box/main.py", __builtins__=__builtins__, __cached__=None)
     sys.modules["__main__"] = module
     sys.argv = ["/box/main.py"]
     sys.path[0] = "/tmp"  # where the script would be: its working directory
-    status = 0
-    try:
-        exec(code, module.__dict__)
-    except SystemExit as error:
-        status = exit_status(error.code)
-    except BaseException as error:
-        status = 1
-        inner = error.__traceback__ and error.__traceback__.tb_next
+    return module
+
+
+def status_of(error: BaseException) -> int:
+    """The exit status of a script that raised this, which is printed without our frame."""
+    if isinstance(error, SystemExit):
+        return exit_status(error.code)
+    inner = error.__traceback__ and error.__traceback__.tb_next
+    with contextlib.suppress(BaseException):
+        sys.excepthook(type(error), error.with_traceback(inner), inner)
+    return 1
+
+
+def end(module: types.ModuleType, status: int) -> None:
+    """Do what the interpreter does after a script, and exit."""
+    for step in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
         with contextlib.suppress(BaseException):
-            sys.excepthook(type(error), error.with_traceback(inner), inner)
-        del error, inner
-    for end in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
-        with contextlib.suppress(BaseException):
-            end()
+            step()
     # Flushed twice, as by the interpreter: while a stream of the program's own has its globals, and behind finalizers,
     # where a stream that the program has detached is no failure.
     if not all([flush("stdout"), flush("stderr")]):
@@ -120,4 +125,10 @@ def exit_status(code: object) -> int:
     return 1
 
 
-main()
+# Here, and without exec: each call on the way to the program is one that its recursion limit lacks.
+code, module, status = main(), set_up(), 0
+try:
+    types.FunctionType(code, module.__dict__)()
+except BaseException as error:
+    status = status_of(error)
+end(module, status)

@@ -47,7 +47,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { RUN = 1, PUT = 2, GET = 3, PROGRAM = 4 };
+enum { RUN = 1, PUT = 2, GET = 3, PROGRAM = 4, CLEAR = 5 };
 enum { WIPE = 1, RESIDENT = 2, ONE_FILE = 4 };           /* request flags */
 enum { WALL = 1, CPU = 2, OUTPUT = 4, MEMORY = 8, FILES = 16, FAILED = 32, STARVED = 64, MORE = 128 }; /* reply flags */
 
@@ -362,12 +362,11 @@ static size_t read_at(int dir, const char *name, char *into, size_t cap) {
   return n < 0 ? 0 : (size_t)n;
 }
 
-/* What a process's mappings take beside its resident memory, in KB: four of them 1 KB of the kernel's, and those of shared
- * anonymous memory what they share, which is resident in no process that only passed it on. Each piece of that is counted
- * once, by its inode number. */
-static uint64_t mappings_kb(pid_t pid) {
+/* What a process's mappings take beside its resident memory, in KB: four of them 1 KB of the kernel's. Those of shared
+ * anonymous memory add what they share, each piece of it once, by its inode number, to `*shared_kb`. */
+static uint64_t mappings_kb(pid_t pid, uint64_t *shared_kb) {
   char name[32], text[8192], *end;
-  uint64_t count = 0, shared_kb = 0;
+  uint64_t count = 0;
   size_t len = 0;
   snprintf(name, sizeof name, "%d/maps", pid);
   int fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
@@ -380,32 +379,38 @@ static uint64_t mappings_kb(pid_t pid) {
       if (!strstr(line, "/dev/zero (deleted)") || sscanf(line, "%llx-%llx %*s %*s %*s %llu", &from, &to, &inode) != 3) continue;
       int found = 0;
       for (size_t i = 0; i < seen.len; i += sizeof inode) found |= !memcmp(seen.data + i, &inode, sizeof inode);
-      if (!found && !append(&seen, &inode, sizeof inode)) shared_kb += (to - from) / 1024;
+      if (!found && !append(&seen, &inode, sizeof inode)) *shared_kb += (to - from) / 1024;
     }
     len = strlen(line);
     if (len == sizeof text - 1) len = 0; /* nothing shared has so long a name */
     memmove(text, line, len);
   }
   if (fd >= 0) close(fd);
-  return shared_kb + count / 4;
+  return count / 4;
+}
+
+/* The number behind `key`, which begins with a line end, in a file about a process; `otherwise` where it is not there. */
+static uint64_t told_kb(pid_t pid, const char *file, const char *key, uint64_t otherwise) {
+  char name[32], text[4096];
+  snprintf(name, sizeof name, "%d/%s", pid, file);
+  read_at(proc_fd, name, text, sizeof text);
+  char *line = strstr(text, key);
+  return line ? strtoull(line + strlen(key), NULL, 10) : otherwise;
 }
 
 /* Proportional set size, which counts a page shared by k processes 1/k in each, or the resident size where it is hidden. */
 static uint64_t pss_kb(pid_t pid, uint64_t resident_kb) {
-  char name[32], text[1024];
-  snprintf(name, sizeof name, "%d/smaps_rollup", pid);
-  read_at(proc_fd, name, text, sizeof text);
-  char *line = strstr(text, "\nPss:");
-  return line ? strtoull(line + 5, NULL, 10) : resident_kb;
+  return told_kb(pid, "smaps_rollup", "\nPss:", resident_kb);
 }
 
 /* Page tables of a process, in KB. They can be many times what it has mapped. */
 static uint64_t page_tables_kb(pid_t pid) {
-  char name[32], text[4096];
-  snprintf(name, sizeof name, "%d/status", pid);
-  read_at(proc_fd, name, text, sizeof text);
-  char *line = strstr(text, "\nVmPTE:");
-  return line ? strtoull(line + 7, NULL, 10) : 0;
+  return told_kb(pid, "status", "\nVmPTE:", 0);
+}
+
+/* The part of a process's resident memory that is shared, as measure(precise) counts it; 0 where that is hidden. */
+static uint64_t resident_shared_kb(pid_t pid, int precise) {
+  return precise ? told_kb(pid, "smaps_rollup", "\nPss_Shmem:", 0) : told_kb(pid, "status", "\nRssShmem:", 0);
 }
 
 /* CPU time of a process that lives or waits to be reaped, to the microsecond. */
@@ -488,20 +493,22 @@ static struct usage measure(int precise) {
   return sum;
 }
 
-/* `resident_kb`, of all processes, and what is not resident, as far as it matters whether that is more than `limit_kb`.
- * Processes with many mappings make this slow. Unless they are `held`, their resident memory is looked at meanwhile. */
+/* `resident_kb`, of all processes, and what is not resident, as far as it matters whether that is more than `limit_kb`:
+ * shared anonymous memory is resident in no process that only passed it on. Processes with many mappings make this slow.
+ * Unless they are `held`, their resident memory is looked at meanwhile. */
 static uint64_t memory_kb(uint64_t resident_kb, uint64_t limit_kb, int held) {
-  uint64_t rest = 0, looked = now_us();
+  uint64_t rest = 0, shared_kb = 0, resident_shared = 0, looked = now_us();
   struct listing processes;
   reset(&seen);
   if (list(&processes, proc_fd, ".")) return resident_kb;
   for (pid_t pid; resident_kb + rest <= limit_kb && (pid = next_process(&processes));) {
-    rest += mappings_kb(pid) + page_tables_kb(pid);
+    rest += mappings_kb(pid, &shared_kb) + page_tables_kb(pid);
+    resident_shared += resident_shared_kb(pid, held);
     if (held || now_us() - looked < MEMORY_LOOK_US) continue;
     resident_kb = measure(0).rss_kb, looked = now_us();
   }
   close(processes.fd);
-  return resident_kb + rest;
+  return resident_kb + rest + (shared_kb > resident_shared ? shared_kb - resident_shared : 0);
 }
 
 /* Whether the processes take more than `limit_kb`, of which a quick look has found `resident_kb`. That counts what they
@@ -690,6 +697,14 @@ static ssize_t drain_errors(int fd, struct buffer *err, uint64_t *total) {
 static void limit(int what, rlim_t value) {
   struct rlimit r = {value, value};
   setrlimit(what, &r);
+}
+
+/* Only the soft limit, as everywhere else: programs that recurse deeply raise it, often to infinity. */
+static void limit_stack(rlim_t value) {
+  struct rlimit r;
+  if (getrlimit(RLIMIT_STACK, &r)) return;
+  r.rlim_cur = value < r.rlim_max ? value : r.rlim_max;
+  setrlimit(RLIMIT_STACK, &r);
 }
 
 static void become_the_program(const struct request *q, const int streams[3], int go, int done) {
@@ -940,6 +955,9 @@ static void serve_requests(void) {
       if ((q.flags & RESIDENT ? run_resident : run)(&q, in, &r, &out, &err)) return;
     } else if (q.op == PROGRAM) {
       if (next_program(&data)) return;
+    } else if (q.op == CLEAR) {
+      if (collect_sockets()) return;
+      wipe();
     } else if (q.op == PUT) {
       if (put_file(path, data.data, q.data_len)) r.flags = FAILED;
     } else if (q.op == GET) {
@@ -1011,7 +1029,7 @@ int prepare(int ctl_fd, int filter_fd, int abandon_event_fd, int oom_counter_fd,
   limit(RLIMIT_CORE, 1); /* 0 would still run a core_pattern that is a pipe, outside; 1 stops both kinds */
   limit(RLIMIT_NOFILE, 256);
   limit(RLIMIT_NPROC, (rlim_t)max_processes);
-  limit(RLIMIT_STACK, (rlim_t)stack_mb << 20);
+  limit_stack((rlim_t)stack_mb << 20);
   limit(RLIMIT_FSIZE, (rlim_t)file_mb << 20);
   limit(RLIMIT_MSGQUEUE, 0);
   limit(RLIMIT_MEMLOCK, 1u << 20);

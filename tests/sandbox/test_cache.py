@@ -48,6 +48,21 @@ async def test_when_whoever_compiles_gives_up_the_others_are_told_and_the_next_m
         assert first
 
 
+async def test_what_is_kept_stays_under_its_key_whoever_fills_it_and_however_small_the_cache(tmp_path: Path) -> None:
+    cache = ArtifactCache(tmp_path, 0)
+    with cache.keep("key"):
+        with contextlib.suppress(RuntimeError), cache.use("key"):
+            raise RuntimeError
+        for first_now in (True, False):
+            with cache.use("key") as (entry, first):
+                assert first == first_now
+                cache.fill("key", entry, _compiled())
+        assert cache.size_bytes == 10
+    assert cache.size_bytes == 0
+    with cache.use("key") as (_, first):
+        assert first
+
+
 async def test_the_least_recently_used_goes_first_and_what_is_in_use_stays(tmp_path: Path) -> None:
     cache = ArtifactCache(tmp_path, 25)
     with cache.use("held") as (held, _):

@@ -1,9 +1,19 @@
 """Special judges: a checker program says whether an output is right, in testlib's convention."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+from sandbox import jobs
+from sandbox.box import Slot
+from sandbox.checker_program import Checked
+from sandbox.errors import BoxLostError, CheckerError
+from sandbox.jobs import JudgeVerdict, Program
+from sandbox.judging import Judge
+from sandbox.languages import Toolchain
 
 pytestmark = pytest.mark.sandbox
 
@@ -67,6 +77,15 @@ ONE_AND_THE_REST = "print(1, int(input()) - 1)"
 TESTS = [{"input": f"{n}\n", "output": f"{n} 0\n"} for n in range(5, 8)]
 
 
+def refused(service: Any, checker: str, language: str, expected: str, reason: str) -> None:
+    asked = {"mode": "program", "language": language, "code": checker}
+    tests = [{"input": "5\n", "output": expected}]
+    body = {"language": "python", "code": "print(1)", "tests": tests, "checker": asked}
+    response = httpx.post(f"{service.url}/judge", json=body, timeout=300)
+    assert response.status_code == 422, response.text
+    assert reason in response.json()["detail"]
+
+
 def judged(service: Any, code: str, checker: str = CPP_CHECKER, language: str = "cpp", **fields: Any) -> Any:
     asked = {"mode": "program", "language": language, "code": checker}
     return service.judge(**{"language": "python", "code": code, "tests": TESTS, "checker": asked, **fields})
@@ -126,7 +145,7 @@ def test_no_output_makes_itself_ungraded_by_crashing_the_checker(service: Any, o
     assert answer["verdict"] == "WA"
 
 
-def test_no_output_makes_itself_ungraded_by_taking_the_checkers_sandbox_down(service: Any) -> None:
+def test_a_checker_that_spoils_its_own_files_is_asked_about_the_next_output_all_the_same(service: Any) -> None:
     breaks = (
         "import os, sys\nif 'x' in open(sys.argv[2]).read():\n    os.remove(sys.argv[2])\n    os.mkdir(sys.argv[2])\n"
         "    sys.exit(9)"
@@ -146,14 +165,48 @@ def test_no_output_makes_itself_ungraded_by_taking_the_checkers_sandbox_down(ser
             "does not accept the expected output",
         ),
         ("int main() { __builtin_trap(); }", NOT_ITS_OWN),
+        ("int main() { return 1; }", NOT_ITS_OWN),
     ],
 )
 def test_a_checker_at_fault_refuses_the_request(service: Any, checker: str, reason: str) -> None:
-    asked = {"mode": "program", "language": "cpp", "code": checker}
-    body = {"language": "python", "code": "print(1)", "tests": TESTS[:1], "checker": asked}
-    response = httpx.post(f"{service.url}/judge", json=body, timeout=300)
-    assert response.status_code == 422
-    assert reason in response.json()["detail"]
+    refused(service, checker, "cpp", TESTS[0]["output"], reason)
+
+
+@pytest.mark.parametrize("language", CHECKERS)
+def test_a_checker_that_rejects_the_expected_output_or_crashes_at_it_refuses_the_request(
+    service: Any, language: str
+) -> None:
+    """An uncaught exception ends with 1, which is a rejection for testlib. All read numbers, and these are words."""
+    refused(service, CHECKERS[language], language, "five and nothing", NOT_ITS_OWN)
+
+
+def test_a_checker_finds_nothing_of_what_it_has_left_at_an_output_before(service: Any) -> None:
+    leaves = (
+        "import os, sys\nleft = ['/tmp/left', '/dev/shm/left']\nfound = any(map(os.path.exists, left))\n"
+        "for path in left: open(path, 'w').close()\n"
+        "sys.exit(found or open(sys.argv[2]).read().split() != open(sys.argv[3]).read().split())"
+    )
+    answer = judged(service, "n = int(input())\nprint(n, 1 - n % 2)", leaves, "python", stop_on_first_failure=False)
+    assert [test["verdict"] for test in answer["tests"]] == ["AC", "WA", "AC"]
+
+
+def test_no_output_makes_itself_ungraded_by_taking_the_checkers_sandbox_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def words(_: Judge, *asked: Any) -> Iterator[Checked]:
+        for _, output in asked[-1]:
+            if output == b"x":
+                raise BoxLostError("the sandbox ended")
+            yield Checked(JudgeVerdict.AC, 1.0, "")
+
+    monkeypatch.setattr(Judge, "_words", words)
+    monkeypatch.setattr(Judge, "_blame", lambda *_: None)
+    judge = Judge(Slot("", str(tmp_path)), {"python": Toolchain("python", "", (), None)})
+    checker = Program("python", "", "")
+    cases = [(jobs.TestCase(b"", b"1"), output) for output in (b"1", b"x", b"1")]
+    assert [one.verdict for one in judge._asked(checker, cases)] == ["AC", "WA", "AC"]
+    with pytest.raises(CheckerError, match="takes its sandbox down"):
+        list(judge._asked(checker, [(jobs.TestCase(b"", b"x"), b"x")]))
 
 
 @pytest.mark.parametrize(

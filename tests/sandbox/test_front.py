@@ -55,7 +55,7 @@ class ScriptedWorker:
     async def do(self, job: Job) -> Answer:
         self.done.append(job)
         if isinstance(job, CompileJob):
-            return Compiled("ok", "main", 0, b"", b"", 0.0, 0.0)
+            return Compiled("ok", "main", 0, b"", b"", 0.0, 0.0, size_bytes=1)
         if isinstance(job, RunJob | StoredRun):
             self.ran = (job.loaded() if isinstance(job, StoredRun) else job).tests
             return Ran([jobs.TestResult(JudgeVerdict.AC, 0.1, 0.1, 1, 0, None, stdout=self.prints)] * job.count)
@@ -65,10 +65,15 @@ class ScriptedWorker:
 def scripted(tmp_path: Path, token: str | None = None) -> tuple[ScriptedWorker, ServiceState, FastAPI]:
     """A service over one scripted worker."""
     worker = ScriptedWorker()
+    state = over(worker, tmp_path, token)
+    return worker, state, build_app(state)
+
+
+def over(worker: ScriptedWorker, tmp_path: Path, token: str | None = None) -> ServiceState:
+    """The state of a service over this worker."""
     pool = Pool([cast(Worker, worker)], 10)
     service = JudgeService(pool, ArtifactCache(tmp_path, 1 << 20), {}, Metrics())
-    state = ServiceState(service, ServiceSettings(), Protection.FULL, "", token)
-    return worker, state, build_app(state)
+    return ServiceState(service, ServiceSettings(), Protection.FULL, "", token)
 
 
 async def ask(app: FastAPI, method: str, path: str, host: str = "127.0.0.1:8080", **how: Any) -> httpx.Response:
@@ -78,6 +83,25 @@ async def ask(app: FastAPI, method: str, path: str, host: str = "127.0.0.1:8080"
 
 
 REQUEST: dict[str, Any] = {"language": "python", "code": "print(1)", "tests": [{"output": "1"}]}
+
+
+async def test_a_cache_that_is_too_small_for_anything_keeps_a_checker_for_as_long_as_it_is_asked(
+    tmp_path: Path,
+) -> None:
+    class CompilesOnce(ScriptedWorker):
+        async def do(self, job: Job) -> Answer:
+            assert len(self.done) < 3, "it is compiled again"
+            self.kept = state.service.cache.size_bytes
+            return await super().do(job)
+
+    worker = CompilesOnce()
+    state = over(worker, tmp_path)
+    state.service.cache.max_bytes = 0
+    checker = {"mode": "program", "language": "javascript", "code": "0"}
+    answer = await ask(build_app(state), "POST", "/judge", json={**REQUEST, "checker": checker})
+    assert answer.json()["verdict"] == "AC"
+    assert [type(job) for job in worker.done] == [CompileJob, CompileJob, RunJob]
+    assert (worker.kept, state.service.cache.size_bytes) == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -267,11 +291,11 @@ def test_files_in_many_folders_are_looked_at_in_little_time() -> None:
     assert time.process_time() - begun < 1
 
 
-def test_a_file_that_is_asked_for_twice_is_fetched_once() -> None:
+def test_a_file_that_is_asked_for_twice_is_fetched_once_under_each_of_its_names() -> None:
     asked = ["a", "b/c", "./a", "b//c", "a"]
     work = read_run_code(json.dumps({"language": "python", "code": "", "fetch_files": asked}).encode())
     assert isinstance(work.run, RunJob)
-    assert work.run.fetch == ["a", "b/c"]
+    assert work.run.fetch == ["a", "b/c", "./a", "b//c"]
 
 
 def request_of(*chunks: bytes, declared: int | None = None) -> Request:

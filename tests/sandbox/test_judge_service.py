@@ -181,6 +181,8 @@ def test_javascript_that_exits_loses_nothing_that_it_has_printed(service: Any) -
     assert service.judge(language="js", code=code, tests=tests, time_limit_s=5)["verdict"] == "AC"
 
 
+RECURSION = "def f(n): return n and 1 + f(n - 1)\n"
+DEEP = f"{RECURSION}import resource as r, sys\nsys.setrecursionlimit(10**6)\n"
 OWN_STREAM = """import io, os
 class Stream(io.IOBase):
     text = ''
@@ -208,6 +210,12 @@ RAW = """<_io.FileIO name='<stdin>' mode='rb' closefd=False> False
         ("import sys\nprint('out'); sys.exit(0)", "out"),
         ("class C:\n    def __del__(self): print('deleted')\nc = C()", "deleted"),
         ("import sys\nsys.setrecursionlimit(10**6)\ndef f(n): return n and 1 + f(n - 1)\nprint(f(100000))", "100000"),
+        (RECURSION + "print(f(997))", "997"),
+        (RECURSION + "import sys\nsys.setrecursionlimit(5005)\nprint(f(5000))", "5000"),
+        (DEEP + "r.setrlimit(r.RLIMIT_STACK, (r.RLIM_INFINITY, r.RLIM_INFINITY))\nprint(f(100_000))", "100000"),
+        (DEEP + "r.setrlimit(r.RLIMIT_STACK, (2**28, r.RLIM_INFINITY))\nprint(f(100_000))", "100000"),
+        (DEEP + "r.setrlimit(r.RLIMIT_STACK, (2**29, -1))\nprint(f(100_000))", "100000"),
+        (DEEP + "r.setrlimit(r.RLIMIT_STACK, (1 << 29, 1 << 29))\nprint(f(100_000))", "100000"),
         ("import multiprocessing as m\nwith m.Pool(2) as p: print(sum(p.map(abs, [-1, -2])))", "3"),
         ("import random\nprint(random.random() != random.random())", "True"),
         ("exit", ""),
@@ -234,6 +242,12 @@ def test_a_python_program_behaves_as_under_a_fresh_interpreter(service: Any, cod
     tests = [{"output": printed}] * 2
     answer = service.judge(language="python", code=code, tests=tests, stop_on_first_failure=False, time_limit_s=5)
     assert [test["verdict"] for test in answer["tests"]] == ["AC", "AC"], answer
+
+
+def test_one_array_may_fill_most_of_javas_memory(service: Any) -> None:
+    code = "class A { public static void main(String[] a) { System.out.println(new int[50_000_000].length); } }"
+    limits = {"time_limit_s": 10, "memory_limit_mb": 256}
+    assert service.judge(language="java", code=code, tests=[{"output": "50000000"}] * 2, **limits)["verdict"] == "AC"
 
 
 def test_a_python_traceback_shows_the_program_and_nothing_of_ours(service: Any) -> None:

@@ -42,6 +42,17 @@ def test_javas_public_class_names_the_file(code: str, name: str) -> None:
         ("import * as fs from 'fs'\nconst x = require('y')", "main.js"),
         ("const important = 1", "main.js"),
         ("export default 3", "main.mjs"),
+        ('import{readFileSync}from"fs"', "main.mjs"),
+        ("import*as fs from'fs'", "main.mjs"),
+        ("'use strict'; let n = 1; import { a } from 'b';", "main.mjs"),
+        ("const s = 'x'; export { s }", "main.mjs"),
+        ("/* read */ import fs from 'fs' // and not require('fs')", "main.mjs"),
+        ("/*\nimport fs from 'fs'\n*/\nwith (Math) console.log(abs(-1))", "main.js"),
+        ("const s = `\nimport fs from 'fs'\nexport default ${1}`", "main.js"),
+        ("const s = 'a\\\nimport b from c'", "main.js"),
+        ("const a = \"; import 'x'\"", "main.js"),
+        ("import('fs').then(console.log)", "main.js"),
+        ("x = { export: 1, import: 2 }; exports = important", "main.js"),
     ],
 )
 def test_javascript_that_imports_is_a_module(code: str, name: str) -> None:
@@ -95,6 +106,11 @@ MAIN = "public static void main(String[] a) { long x = 1L; double d = 2.0; Runna
         ("package p.q; class A {} class B { int f; static class C {} MAIN }", "p.q.B"),
         ("class A { public static void main() {} } class B { public static void main(String... a) {} }", "B"),
         ("interface I { static void x() {} static void main(String[] a) {} }", "I"),
+        ("class B { public static class A { MAIN } MAIN }", "B"),
+        ("class Z { public static class Main { MAIN } } class B { MAIN }", "B"),
+        ("class Z { static class A { MAIN } public static class B { MAIN } }", "Z$B"),
+        ("class Z { MAIN }\nclass A { MAIN }", "Z"),
+        ("class A { public static native void main(String[] a); }", "A"),
     ],
 )
 def test_the_class_with_a_main_method_is_run(tmp_path: Path, source: str, expected: str) -> None:

@@ -74,6 +74,16 @@ def test_processes_stand_still_while_what_they_share_is_counted_and_then_go_on_a
     assert answer["verdict"] == "AC", answer
 
 
+def test_shared_memory_that_is_resident_is_counted_once(own_service: Callable[..., Any]) -> None:
+    service = own_service("--no-cgroups", "--slots", "1")
+    code = (
+        "import mmap, time\nsize = 160 << 20\nshared = mmap.mmap(-1, size)\n"
+        "for at in range(0, size, 4096): shared[at] = 1\ntime.sleep(1)  # to be looked at\nprint(shared[-4096])"
+    )
+    limits = {"memory_limit_mb": 256, "time_limit_s": 20}
+    assert service.judge(language="python", code=code, tests=[{"output": "1"}], **limits)["verdict"] == "AC"
+
+
 def test_tests_that_run_out_of_memory_share_a_sandbox(own_service: Callable[..., Any]) -> None:
     """Each tells its process number: within a sandbox they go on, and in a new one they begin anew."""
     service = own_service("--no-cgroups", "--slots", "1")
