@@ -16,7 +16,7 @@ import yaml
 
 import madrl
 from madrl.errors import MadrlError
-from madrl.files import check_model
+from madrl.files import check_model, leaves
 from madrl.process import hydra_value
 from madrl.tasks import CPU_PROFILES, Task, check_profile, load_task
 
@@ -43,6 +43,13 @@ NOT_OVERRIDES = {
     "trainer.experiment_name": "set NAME=",
 }
 """Config keys that a recipe sets itself, in places that have to agree; and what to do in place of an override."""
+
+NOT_PRESET = NOT_OVERRIDES | {
+    "paths.data": "set data in the task file",
+    "seed": "set SEED=",
+    "profile": "set PROFILE=",
+}
+"""Config keys that a recipe sets itself, whatever a task file's ``config`` says; and what to do in place of that."""
 
 FORM_KEYS = {
     "form": "madrl.reward.form",
@@ -145,6 +152,10 @@ class Recipe:
             raise MadrlError(f"the tiny profile has no base model of {self.task}: leave MODEL unset, or name a folder")
         if self.profile == "tiny" and self.model in ("", BASE) and self.record.file and not self.record.miniature:
             raise MadrlError(f"{self.task} has no miniature model to start from: set MODEL=, or miniature in that file")
+        for preset, value in leaves(self.record.config).items():
+            for key, remedy in NOT_PRESET.items():
+                if f"{preset}.".startswith(f"{key}."):
+                    raise MadrlError(f"{self.task}: config.{preset}={value!r} has no effect on a recipe: {remedy}")
         own = {
             key: f"leave it out, or {name.upper()}={value}"
             for name, key in FORM_KEYS.items()

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -30,26 +31,42 @@ def with_task(overrides: Sequence[str], warm_start: bool = False) -> list[str]:
     return [*(text for text in overrides if text not in named), f"task={CHOSEN}"]
 
 
-REPLACED = ("madrl.target", "madrl.classifier_args", "madrl.verifier_args", "madrl.attributes", "warm_start.target")
+REPLACED = re.compile(
+    r"madrl\.(target|classifier_args|verifier_args|attributes(\.\w+(\.(target|classifier_args))?)?)|warm_start\.target"
+)
 """Keys whose value is set as a whole."""
 
 
-JSON_TARGET = re.compile(r'^([+]{0,2}(?:madrl|warm_start)\.target)=(\{\s*".*)', re.DOTALL)
+JSON_TARGET = re.compile(r'^([+]{0,2}(?:madrl|madrl\.attributes\.\w+|warm_start)\.target)=(\{\s*".*)', re.DOTALL)
 """An override that sets a target in JSON."""
+
+MAPPED_TARGET = re.compile(r"target\s*[=:]\s*(\{[^{}]*\})")
+"""A target in an override, as a mapping of Hydra's."""
+
+MAPPED_CATEGORY = re.compile(r"[{,]\s*((?:\\.|[^\\:,{}])+?)\s*:")
+"""A category that such a target names."""
 
 
 def replacing_mappings(overrides: Sequence[str]) -> list[str]:
     """The overrides, with each of REPLACED unset before one that sets it to a mapping: Hydra would merge the two. A
     target in JSON becomes text, which ``resolve_target`` reads: a mapping of Hydra's has no keys in quotes, and so no
-    names but plain words."""
+    names but plain words.
+
+    Raises MadrlError for a target that names a category twice, of which Hydra would keep the last.
+    """
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
     overrides = [JSON_TARGET.sub(lambda found: f"{found[1]}={hydra_value(found[2])}", text) for text in overrides]
     parsed = OverridesParser.create().parse_overrides(overrides)
     expanded = []
     for text, override in zip(overrides, parsed, strict=True):
-        if override.key_or_group in REPLACED and isinstance(override.value(), dict):
-            expanded.append(f"{override.key_or_group}=null")
+        for target in MAPPED_TARGET.findall(text):
+            named = MAPPED_CATEGORY.findall(target)
+            if twice := [name for name in named if named.count(name) > 1]:
+                raise MadrlError(f"target {reprlib.repr(target)} names category {twice[0]!r} twice: remove one")
+        if REPLACED.fullmatch(override.key_or_group) and isinstance(override.value(), dict):
+            added = "++" if text.startswith("+") else ""
+            expanded.append(f"{added}{override.key_or_group}=null")
         expanded.append(text)
     return expanded
 

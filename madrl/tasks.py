@@ -3,6 +3,7 @@
 TASKS has those of the paper. A task of the user's own is a YAML file with the same fields, which ``load_task`` reads.
 """
 
+import math
 import os
 import re
 import sys
@@ -246,7 +247,8 @@ def load_task(spec: str) -> Task:
     """The task that ``spec`` names: a key of TASKS, or the path of a task file, which ends in ``.yaml``.
 
     Modules beside a task file can be imported from then on, here and in every process that is started from here. Raises
-    MadrlError for what is neither, and for a field that is missing, unknown or no good.
+    MadrlError for what is neither, for a field that is missing, unknown or no good, and for a module beside the file
+    that would stand in for one of Python's own.
     """
     if spec in TASKS:
         return TASKS[spec]
@@ -254,6 +256,10 @@ def load_task(spec: str) -> Task:
         raise MadrlError(f"there is no task {spec!r}: use one of {', '.join(TASKS)}, or the YAML file of your own")
     path = Path(spec).expanduser().resolve()
     task = task_of(_read(path), path)
+    packages = [init.parent for init in path.parent.glob("*/__init__.py")]
+    for own in sorted([*path.parent.glob("*.py"), *packages]):
+        if own.stem in sys.stdlib_module_names:
+            raise MadrlError(f"{own} would stand in for Python's own module {own.stem!r}: rename it")
     for plugin in task.plugins.values():
         module = plugin.partition(":")[0].partition(".")[0] if ":" in plugin else ""
         beside = {f"{module}.py", module} & {found.name for found in path.parent.iterdir()}
@@ -298,7 +304,34 @@ def task_of(content: Any, file: Path) -> Task:
         own["warm_started"] = tuple(own["warm_started"])
     own["data"] = file.parent / Path(own["data"]).expanduser()
     own["sizes"] = _sizes_of(own.get("sizes", {}), file)
+    own["config"] = _with_paths(own.get("config", {}), file)
     return Task(**own, file=file)
+
+
+PATH_KEYS = ("data.train_files", "data.val_files", "reward.custom_reward_function.path")
+"""Keys of the run's config that name files: in a task file's ``config`` relative to its folder, as its ``data``."""
+
+
+def _with_paths(config: Mapping[str, Any], file: Path, above: str = "") -> dict[str, Any]:
+    """The node ``above`` of a task file's ``config``, the paths in it made those from the ``file``'s folder."""
+    found: dict[str, Any] = {}
+    for name, value in config.items():
+        key = f"{above}{name}"
+        if isinstance(value, dict):
+            found[name] = _with_paths(value, file, f"{key}.")
+        elif key in PATH_KEYS:
+            found[name] = [_beside(one, file) for one in value] if isinstance(value, list) else _beside(value, file)
+        else:
+            found[name] = value
+    return found
+
+
+def _beside(path: Any, file: Path) -> Any:
+    """A relative ``path`` as one from the ``file``'s folder; all else, such as a URL or ``${paths.data}/...``, as it
+    is."""
+    if not isinstance(path, str) or not path or "://" in path or path.startswith("${"):
+        return path
+    return str(file.parent / Path(path).expanduser())
 
 
 def _sizes_of(content: Mapping[str, Any], file: Path) -> Sizes:
@@ -306,14 +339,26 @@ def _sizes_of(content: Mapping[str, Any], file: Path) -> Sizes:
     for profile, sizes in content.items():
         if profile not in PROFILES or not isinstance(sizes, dict):
             raise MadrlError(f"{file}: sizes.{profile}={sizes!r}: write a mapping for each of {', '.join(PROFILES)}")
-        for name, value in sizes.items():
-            if name not in DEFAULT_SIZES[profile]:
-                raise MadrlError(
-                    f"{file}: unknown size {profile}.{name}: there are {', '.join(DEFAULT_SIZES[profile])}"
-                )
-            if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-                raise MadrlError(f"{file}: sizes.{profile}.{name}={value!r} is not a number above 0")
-    return _sizes(**content)
+        if unknown := [name for name in sizes if name not in DEFAULT_SIZES[profile]]:
+            raise MadrlError(
+                f"{file}: unknown size {profile}.{unknown[0]}: there are {', '.join(DEFAULT_SIZES[profile])}"
+            )
+    return _sizes(
+        **{
+            profile: {name: checked_size(f"{file}: sizes.{profile}", name, value) for name, value in sizes.items()}
+            for profile, sizes in content.items()
+        }
+    )
+
+
+def checked_size(where: str, name: str, value: object) -> float:
+    """The size ``name`` of a run or a miniature as a task file writes it: but for ``lr`` a whole number, which 1e4 is.
+    Raises MadrlError, which says ``where``, for what is none above 0."""
+    whole = name != "lr"
+    number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else value
+    if not 0 < number < math.inf or (whole and number % 1):
+        raise MadrlError(f"{where}.{name}={value!r} is not a {'whole ' * whole}number above 0")
+    return int(number) if whole else number
 
 
 EXPONENT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$")
@@ -323,7 +368,17 @@ def _read(path: Path) -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """YAML 1.2's numbers, as in Hydra's config files and on its command line: 1e-5 is one, without a point."""
+        """YAML 1.2's numbers, as in Hydra's config files and on its command line: 1e-5 is one, without a point. And
+        its keys: none stands twice in a mapping, of which PyYAML would keep the last."""
+
+        def compose_mapping_node(self, anchor: Any) -> Any:
+            node, found = super().compose_mapping_node(anchor), set()
+            for key, _ in node.value:
+                if (name := (key.tag, str(key.value))) in found:
+                    where = f"{path}, line {key.start_mark.line + 1}"
+                    raise MadrlError(f"{where}: {key.value!r} is set for the second time: remove one of the two")
+                found.add(name)
+            return node
 
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT, list("-+.0123456789"))
     try:

@@ -75,13 +75,60 @@ def test_a_number_is_one_as_on_the_command_line(tmp_path: Path, text: str) -> No
         ({"classifier_args": ["a"]}, r"field 'classifier_args' is \['a'\], not a mapping"),
         ({"sizes": {"cpu": {}}}, "sizes.cpu={}: write a mapping for each of gpu, small, tiny"),
         ({"sizes": {"tiny": {"step": 1}}}, "unknown size tiny.step: there are prompt_tokens, "),
-        ({"sizes": {"tiny": {"steps": "many"}}}, "sizes.tiny.steps='many' is not a number above 0"),
+        ({"sizes": {"tiny": {"steps": "many"}}}, "sizes.tiny.steps='many' is not a whole number above 0"),
+        ({"sizes": {"tiny": {"steps": 0.5}}}, "sizes.tiny.steps=0.5 is not a whole number above 0"),
+        ({"sizes": {"tiny": {"lr": float("inf")}}}, "sizes.tiny.lr=inf is not a number above 0"),
     ],
 )
 def test_a_mistake_in_a_task_file_is_one_clear_line(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
     with pytest.raises(MadrlError, match=f"own.yaml: {said}") as refused:
         load_task(written(tmp_path, **changed))
     assert "\n" not in str(refused.value)
+
+
+def test_a_size_with_an_exponent_is_a_whole_number(tmp_path: Path) -> None:
+    steps = load_task(written(tmp_path, sizes={"tiny": {"steps": 1e2}})).sizes["tiny"]["steps"]
+    assert (steps, type(steps)) == (100, int)
+
+
+def test_a_key_that_stands_twice_in_a_task_file_is_refused_where_yaml_would_keep_the_last(tmp_path: Path) -> None:
+    file = Path(written(tmp_path))
+    with file.open("a") as more:
+        more.write("verifier: other:verify\n")
+    with pytest.raises(MadrlError, match=r"own.yaml, line \d+: 'verifier' is set for the second time: remove one of"):
+        load_task(str(file))
+    file = Path(written(tmp_path, config={"madrl": {"target": "TARGET"}}))
+    content = file.read_text()
+    file.write_text(content.replace("TARGET", "{a: 3, b: 1, a: 1}"))
+    with pytest.raises(MadrlError, match=r"own.yaml, line \d+: 'a' is set for the second time: remove one of the two"):
+        load_task(str(file))
+    file.write_text(content.replace("TARGET", "{<<: {a: 3, b: 1}, a: 1}"))  # YAML's way to change what is merged in
+    assert load_task(str(file)).config == {"madrl": {"target": {"a": 1, "b": 1}}}
+
+
+def test_the_files_that_a_task_file_s_config_names_are_those_from_its_folder(tmp_path: Path) -> None:
+    files = ["rows/a.parquet", "/elsewhere/b.parquet", "hdfs://rows/c.parquet", "${paths.data}/d.parquet"]
+    function = {"path": "score.py", "name": "of"}
+    config = {"data": {"train_files": files[0], "val_files": files}, "reward": {"custom_reward_function": function}}
+    assert load_task(written(tmp_path, config=config)).config == {
+        "data": {"train_files": f"{tmp_path}/rows/a.parquet", "val_files": [f"{tmp_path}/rows/a.parquet", *files[1:]]},
+        "reward": {"custom_reward_function": {"path": f"{tmp_path}/score.py", "name": "of"}},
+    }
+
+
+def test_a_module_beside_a_task_file_does_not_stand_in_for_one_of_python_s_own(tmp_path: Path) -> None:
+    (tmp_path / "email").mkdir()
+    (tmp_path / "email" / "rows.parquet").touch()
+    load_task(written(tmp_path))  # a folder without __init__.py does not
+    (tmp_path / "email" / "__init__.py").touch()
+    sys.path.remove(str(tmp_path))
+    with pytest.raises(MadrlError, match="/email would stand in for Python's own module 'email': rename it"):
+        load_task(written(tmp_path))
+    (tmp_path / "email" / "__init__.py").unlink()
+    (tmp_path / "numbers.py").touch()
+    with pytest.raises(MadrlError, match=r"/numbers.py would stand in for Python's own module 'numbers': rename it"):
+        load_task(written(tmp_path))
+    assert str(tmp_path) not in sys.path
 
 
 @pytest.mark.parametrize("content", ["", "[1]", "a: b: c"])

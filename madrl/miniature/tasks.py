@@ -19,7 +19,7 @@ from madrl.files import sha256_of
 from madrl.miniature import arithmetic, programs
 from madrl.prompts import CHOICE_QUESTIONS, asking_for, choice_prompt, load_naming
 from madrl.records import read
-from madrl.tasks import LANGUAGES, PROGRAMMING_LANGUAGES, TASKS, Task
+from madrl.tasks import LANGUAGES, PROGRAMMING_LANGUAGES, TASKS, Task, checked_size
 
 if TYPE_CHECKING:
     from madrl.schema import Message
@@ -189,9 +189,7 @@ def _own_miniature(task: Task, by_category: bool) -> Miniature:
     path = task.file.parent / str(settings.pop("examples"))
     if unknown := sorted(settings.keys() - SIZES.keys()):
         raise MadrlError(f"{task.file}: unknown field miniature.{unknown[0]}: there are examples, {', '.join(SIZES)}")
-    for name, value in settings.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-            raise MadrlError(f"{task.file}: miniature.{name}={value!r} is not a number above 0")
+    settings = {name: checked_size(f"{task.file}: miniature", name, value) for name, value in settings.items()}
     groups: dict[Any, list[Example]] = defaultdict(list)
     for line in read(path, ("prompt", "response", *["category"] * by_category)):
         groups[line.get("category") if by_category else None].append((line["prompt"], line["response"]))

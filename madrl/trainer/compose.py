@@ -39,6 +39,7 @@ from madrl.prompts import load_naming, names_by_row
 from madrl.reward import calibrates
 from madrl.settings import Settings
 from madrl.task_config import replacing_mappings, told, with_task
+from madrl.tasks import DEFAULT_SIZES, PATH_KEYS, PROFILES
 from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.flash_attention import with_flash_attn
 from madrl.trainer.hinted_loop import PLAIN_LOOP
@@ -60,6 +61,13 @@ UNSCHEDULED = "uniform"
 
 OWN_NODES = ("madrl", "paths", "seed", "size", "hub")
 """Top-level nodes of ours that veRL never reads."""
+
+OWN_KEYS = {
+    "paths": ("run", "data", "model", "task"),
+    "size": PROFILES,
+    **{f"size.{profile}": tuple(sizes) for profile, sizes in DEFAULT_SIZES.items()},
+}
+"""Node of ours that nothing else checks -> the keys in it."""
 
 HUB_CALLBACK = f"{PushToHub.__module__}.{PushToHub.__name__}"
 
@@ -85,6 +93,7 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     if config.trainer.device == "cpu" and config.model_engine != "dp":
         raise MadrlError(f"model_engine={config.model_engine!r} on a CPU: only dp, which is FSDP2, trains there")
     find_vllm_under_its_cpu_name()  # veRL's check of a LoRA run asks for its version
+    _check_own_keys(config)
     check_keys(config, verl_config("ppo_trainer", f"model_engine={config.model_engine}"))
     check_values(config)
     return config
@@ -168,9 +177,16 @@ def _make_absolute(config: DictConfig) -> None:
     """Ray workers may run in another folder, so paths are made absolute here, once."""
     for key in ("run", "data"):
         config.paths[key] = str(Path(config.paths[key]).expanduser().absolute())
-    function = config.reward.custom_reward_function
-    if function.path and "://" not in function.path:
-        function.path = str(Path(function.path).expanduser().absolute())
+    for key in PATH_KEYS:
+        files = OmegaConf.select(config, key)
+        if isinstance(files, str | ListConfig):
+            absolute = [_absolute(file) for file in files_of(files)]
+            OmegaConf.update(config, key, absolute[0] if isinstance(files, str) else absolute)
+
+
+def _absolute(file: Any) -> Any:
+    """The file's absolute path; a URL, and what names no file, as it is."""
+    return str(Path(file).expanduser().absolute()) if isinstance(file, str) and file and "://" not in file else file
 
 
 WHOLE_NUMBERS = {
@@ -224,6 +240,16 @@ def _known_keys() -> list[str]:
     """The keys of a run's config before any override."""
     with initialize_config_dir(str(CONFIG_DIR), version_base=None):
         return list(leaves(OmegaConf.to_container(hydra_compose("train", overrides=with_task(["task=gsm8k"])))))
+
+
+def _check_own_keys(config: DictConfig) -> None:
+    """Every key in a node of OWN_KEYS stands there; MadrlError otherwise."""
+    for path, known in OWN_KEYS.items():
+        own = OmegaConf.select(config, path)
+        if not isinstance(own, DictConfig):
+            raise MadrlError(f"{path}={own!r} is not a mapping: its keys are {', '.join(known)}")
+        if unknown := [str(key) for key in own if key not in known]:
+            raise MadrlError(f"unknown key {path}.{unknown[0]}: the keys are {', '.join(known)}")
 
 
 def check_keys(config: DictConfig, reference: DictConfig) -> None:

@@ -14,7 +14,7 @@ from madrl.grading.choice import CHOICE_CATEGORIES, choice_ground_truth, classif
 from madrl.grading.languages.language import classify_language
 from madrl.miniature.build import build
 from madrl.miniature.model import build_model, build_tokenizer, save
-from madrl.miniature.tasks import MINIATURES, SKEW, miniature_of, skew_of, turns_of
+from madrl.miniature.tasks import MINIATURES, SKEW, Miniature, miniature_of, skew_of, turns_of
 from madrl.rollout import Rollout
 from madrl.schema import make_row, write_parquet
 from madrl.targets import peak
@@ -144,6 +144,27 @@ def test_the_examples_of_a_task_file_may_have_turns_before_the_prompt(tmp_path: 
     asked = [prompt for prompt, _ in miniature_of(task, base=True).draw([], seed=1)]
     assert all(turns_of(prompt)[:2] == turns[:2] for prompt in asked)
     assert {turns_of(prompt)[2]["content"][:12] for prompt in asked} > {"1 + 1?"}
+
+
+def test_the_sizes_of_a_miniature_are_whole_numbers_in_whatever_form_they_are_written(tmp_path: Path) -> None:
+    (tmp_path / "examples.jsonl").write_text(json.dumps({"prompt": "1 + 1?", "response": "2"}))
+
+    def of(sizes: str) -> Miniature:
+        (tmp_path / "task.yaml").write_text(
+            "{categories: [en, fr], classifier: language, verifier: math, data: ., "
+            f"miniature: {{examples: examples.jsonl, {sizes}}}}}"
+        )
+        return miniature_of(load_task(str(tmp_path / "task.yaml")))
+
+    assert len(of("draws: 1e3, lr: 1e-3").draw([], seed=1)) == 1000
+    for sizes, said in (
+        ("layers: 0.5", r"miniature\.layers=0\.5 is not a whole number above 0"),
+        ("draws: many", r"miniature\.draws='many' is not a whole number above 0"),
+        ("batch_size: 0", r"miniature\.batch_size=0 is not a whole number above 0"),
+        ("lr: 0", r"miniature\.lr=0 is not a number above 0"),
+    ):
+        with pytest.raises(MadrlError, match=rf"task\.yaml: {said}$"):
+            of(sizes)
 
 
 def test_a_base_and_a_miniature_of_one_task_are_different_models(tmp_path: Path) -> None:

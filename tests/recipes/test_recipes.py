@@ -204,6 +204,37 @@ def test_a_variable_that_would_change_nothing_or_makes_no_sense_is_refused(
     assert of_recipe("math_peak_l2.sh", DATASET="/d", ENTROPY="0.01", FORM="gapo", ALPHA="0.9").dataset == "/d"
 
 
+@pytest.mark.parametrize(
+    ("preset", "said"),
+    [
+        ({"seed": 7}, "config.seed=7 has no effect on a recipe: set SEED="),
+        ({"profile": "tiny"}, "config.profile='tiny' has no effect on a recipe: set PROFILE="),
+        ({"paths": {"model": "some/model"}}, "config.paths.model='some/model' has no effect on a recipe: set MODEL="),
+        ({"paths": {"data": "rows"}}, "config.paths.data='rows' has no effect on a recipe: set data in the task file"),
+        ({"madrl": {"target": "peak"}}, "config.madrl.target='peak' has no effect on a recipe: name the target in the"),
+        ({"madrl": {"target": {"a": 2}}}, "config.madrl.target.a=2 has no effect on a recipe: name the target in the"),
+        (
+            {"madrl": {"reward": {"divergence": "l2"}}},
+            "config.madrl.reward.divergence='l2' has no effect on a recipe: ",
+        ),
+        (
+            {"trainer": {"experiment_name": "x"}},
+            "config.trainer.experiment_name='x' has no effect on a recipe: set NAME=",
+        ),
+    ],
+)
+def test_what_a_recipe_sets_itself_is_no_preset_of_a_task_file(
+    preset: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    content = {"categories": ["a", "b"], "classifier": "mine:classify", "verifier": "math", "data": "rows"}
+    task = tmp_path / "own.yaml"
+    task.write_text(yaml.safe_dump(content | {"config": {"madrl": {"reward": {"alpha": 0}}}}))
+    assert recipe_of([str(task), "uniform", "rkl"], {}).target == "uniform"
+    task.write_text(yaml.safe_dump(content | {"config": preset}))
+    with pytest.raises(MadrlError, match=rf"^{task}: {re.escape(said)}"):
+        recipe_of([str(task), "uniform", "rkl"], {})
+
+
 def test_a_cluster_by_address_needs_its_number_of_nodes() -> None:
     with pytest.raises(MadrlError, match="RAY_ADDRESS needs NNODES"):
         of_recipe("math_peak_l2.sh", RAY_ADDRESS="head:6379")

@@ -47,6 +47,16 @@ REFUSED: list[tuple[list[str], str]] = [
     (["madrl.verifier=no_such_package.mine:verify"], "cannot import 'no_such_package.mine'"),
     (["madrl.classifier_args={patterns: 3}"], "classifier choice has no argument 'patterns': it takes none"),
     (["madrl.verifier_args={partial: true}"], "verifier listed_option has no argument 'partial': it takes none"),
+    (["madrl.target={rank_1: 3, rank_2: 1, rank_1 : 1}"], "names category 'rank_1' twice: remove one$"),
+    (
+        ["madrl.target_schedule=[{step: 0, target: {rank_1: 1, rank_1: 2}}]"],
+        "^target '{rank_1: 1, rank_1: 2}' names category 'rank_1' twice",
+    ),
+    (["paths.modle=x"], "there is no config key 'paths.modle'"),
+    (["+paths.modle=x"], "^unknown key paths.modle: the keys are run, data, model, task$"),
+    (["+size.tiny.step=3"], "^unknown key size.tiny.step: the keys are prompt_tokens, "),
+    (["+size.cpu={}"], "^unknown key size.cpu: the keys are gpu, small, tiny$"),
+    (["size.tiny=3"], "^size.tiny=3 is not a mapping: its keys are prompt_tokens, "),
     (["madrl.reward=5"], "madrl.reward=5 is not a mapping"),
     (["trainer.v1=null"], "trainer.v1=None is not a mapping"),
     (["trainer.use_v1=false"], "needs? veRL's v1 trainer"),
@@ -198,6 +208,15 @@ def test_the_composed_config_is_resolved_and_its_paths_are_absolute() -> None:
     assert "${" not in OmegaConf.to_yaml(config)
 
 
+def test_the_files_of_an_override_are_those_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = compose([*RUN, "data.train_files=a.parquet", "data.val_files=[rows/a.parquet,hdfs://rows/b.parquet]"]).data
+    assert data.train_files == f"{tmp_path}/a.parquet"
+    assert data.val_files == [f"{tmp_path}/rows/a.parquet", "hdfs://rows/b.parquet"]
+
+
 def own_task(folder: Path, **more: Any) -> str:
     plugins = {"classifier": "madrl.grading.choice:classify_choice", "verifier": "listed_option"}
     content = {"categories": ["rank_1", "rank_5"], **plugins, "data": "rows", **more}
@@ -227,6 +246,27 @@ def test_a_task_presets_keys_of_the_config_which_the_command_line_changes(tmp_pa
     assert compose([*mine, "madrl.reward.alpha=0.5"]).madrl.reward.alpha == 0.5
     with pytest.raises(MadrlError, match=r"does not know the config key 'trainer\.total_step'"):
         compose([own_task(tmp_path, config={"trainer": {"total_step": 3}}), "paths.model=x"])
+
+
+def test_a_misspelt_path_in_a_task_file_s_config_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(MadrlError, match=r"^unknown key paths\.modle: the keys are run, data, model, task$"):
+        compose([own_task(tmp_path, config={"paths": {"modle": "typo"}}), "paths.model=x"])
+
+
+def test_a_reward_function_beside_the_task_file_is_taken_and_none_of_its_name_in_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "score.py").write_text(
+        "def compute_score(data_source, solution_str, ground_truth, extra_info):\n    ..."
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "score.py").write_text("raise AssertionError('another one')")
+    monkeypatch.chdir(elsewhere)
+    preset = {"reward": {"custom_reward_function": {"path": "score.py"}}, "data": {"val_files": ["rows/a.parquet"]}}
+    config = compose([own_task(tmp_path, verifier="compute_score", config=preset), "paths.model=x"])
+    assert config.reward.custom_reward_function.path == f"{tmp_path}/score.py"
+    assert config.data.val_files == [f"{tmp_path}/rows/a.parquet"]
 
 
 def test_one_seed_sets_every_seed_of_verl() -> None:
@@ -288,15 +328,59 @@ def test_a_target_replaces_the_mapping_of_a_task(tmp_path: Path) -> None:
     assert compose([*mine, "madrl.target={rank_5: 1}"]).madrl.target == {"rank_5": 1}
 
 
+ENDING = {
+    "classifier": "regex",
+    "classifier_args": {"patterns": {"exclaims": "!$", "states": "[.]$"}, "match": "first"},
+    "categories": ["exclaims", "states"],
+    "target": {"exclaims": 1, "states": 2},
+}
+
+
+@pytest.mark.parametrize(
+    ("override", "changed"),
+    [
+        ("target={exclaims: 1}", {"target": {"exclaims": 1}}),
+        ("target={exclaims: 3, states: 4}", {"target": {"exclaims": 3, "states": 4}}),
+        ('target={"exclaims": 1}', {"target": '{"exclaims": 1}'}),
+        ("target.states=5", {"target": {"exclaims": 1, "states": 5}}),
+        (
+            "classifier_args={patterns: {exclaims: '!', states: '[.]'}}",
+            {"classifier_args": {"patterns": {"exclaims": "!", "states": "[.]"}}},
+        ),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["", "++"])
+def test_a_target_or_arguments_of_an_attribute_replace_those_of_a_task(
+    tmp_path: Path, prefix: str, override: str, changed: dict[str, Any]
+) -> None:
+    mine = [own_task(tmp_path, attributes={"ending": ENDING}), "paths.model=x"]
+    assert compose([*mine, f"{prefix}madrl.attributes.ending.{override}"]).madrl.attributes.ending == ENDING | changed
+
+
+def test_an_attribute_on_the_command_line_is_a_whole_one(tmp_path: Path) -> None:
+    mine = [own_task(tmp_path, attributes={"ending": ENDING}), "paths.model=x"]
+    arguments = "{unit: words, buckets: {short: 4, long: null}}"
+    whole = f"{{classifier: length, classifier_args: {arguments}, categories: [short, long]}}"
+    for prefix, name, others in (("", "ending", set()), ("+", "length", {"ending"})):
+        attributes = compose([*mine, f"{prefix}madrl.attributes.{name}={whole}"]).madrl.attributes
+        assert set(attributes) == {name, *others}
+        assert set(attributes[name]) == {"classifier", "classifier_args", "categories"}
+    with pytest.raises(MadrlError, match=r"^madrl\.attributes\.ending\.classifier is not set$"):
+        compose([*mine, "madrl.attributes.ending={target: {exclaims: 1}}"])
+
+
 UNUSUAL = ["größer", "c++", "don't", "1", "a=b"]
 
 
 @pytest.mark.parametrize("of_task", [{}, {"config": {"madrl": {"target": {"1": 1}}}}])
 def test_a_target_in_json_names_categories_that_hydra_s_grammar_cannot(tmp_path: Path, of_task: dict[str, Any]) -> None:
-    task = own_task(tmp_path, categories=UNUSUAL, **of_task).removeprefix("task=")
+    task = own_task(tmp_path, categories=UNUSUAL, **of_task)
     target = '{"größer": 3, "c++": 3, "don\'t": 2, "1": 1, "a=b": 1}'
-    recipe = recipe_of([task, target, "rkl"], {"NAME": "mine", "MODEL": "x"})
-    node: Any = OmegaConf.to_container(compose(recipe.hydra_overrides()).madrl)
+    overrides = [task, "paths.model=x", f"madrl.target={target}"]
+    if not of_task:
+        recipe = recipe_of([task.removeprefix("task="), target, "rkl"], {"NAME": "mine", "MODEL": "x"})
+        overrides = recipe.hydra_overrides()
+    node: Any = OmegaConf.to_container(compose(overrides).madrl)
     assert Settings.from_config(node).target.tolist() == [0.3, 0.3, 0.2, 0.1, 0.1]
 
 
