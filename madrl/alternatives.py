@@ -11,7 +11,8 @@ named            the base model, each response asked for in a category that is d
 verbalized       the base model writes five answers with a probability each, one of which is drawn
 finetuned        the base model, finetuned on its own right answers in the target's mix (madrl warm-start)
 RLVR, entropy    GRPO with correctness alone, and with an entropy bonus
-GAPO             GRPO with GAPO's reward; for targets that are not uniform with its generalisation, additive L2
+GAPO             GRPO with GAPO's reward; for targets that are not uniform, and with further attributes, with its
+                 generalisation, additive L2
 ours             GRPO with the reverse KL reward in the task's own form, at alpha 0.9, and gated
 
 GRPO starts from the task's warm start, or from the base model where the task has none in this profile; KEY=VALUE are
@@ -79,7 +80,7 @@ CORRECTNESS: dict[str, dict[str, Any]] = {
 """Row -> a reward of correctness alone."""
 
 GAPO: dict[str, dict[str, Any]] = {"GAPO": {"form": "gapo"}}
-"""Its only target is the uniform one."""
+"""Its only target is the uniform one, of one attribute."""
 
 GAPO_OF_ANY_TARGET: dict[str, dict[str, Any]] = {"GAPO, l2": {"form": "additive", "divergence": "l2"}}
 """What GAPO's reward generalises to."""
@@ -166,6 +167,7 @@ def plan_of(words: Sequence[str], variables: Mapping[str, str]) -> Plan:
     if warm_start is not None and not np.allclose(compose(warm_start.hydra_overrides())[0].target, settings.target):
         weights = f"warm_start.target={target}"
         finetuning = replace(warm_start, name=f"{name}_finetuning", overrides=(*warm_start.overrides, weights))
+        check_warm_start(finetuning)
     rows = [
         *_sampled(config, settings, base, folder, warm_start, finetuning or warm_start),
         *_trained(ours, name, config, settings, warm_start if starts_warm else None),
@@ -206,7 +208,7 @@ def _trained(
     ours: Recipe, name: str, config: Mapping[str, Any], settings: Settings, warm_start: Recipe | None
 ) -> Iterator[Row]:
     """The rows of a reward. Where correctness has no weight there is nothing in RLVR, and one form of ours."""
-    gapo = GAPO_OF_ANY_TARGET if np.ptp(settings.target) else GAPO
+    gapo = GAPO_OF_ANY_TARGET if np.ptp(settings.target) or settings.attributes else GAPO
     forms = CORRECTNESS | gapo | OURS if settings.reward.alpha > 0 else gapo | {"ours": OURS["ours"]}
     for label, form in forms.items():
         if _is(form, settings.reward):

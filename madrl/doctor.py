@@ -192,7 +192,7 @@ def _launch(overrides: Sequence[str], responses: str | None) -> list[Check]:
     from madrl.frequency import category_indices
     from madrl.hints import counted_sessions
     from madrl.launch_check import notes_before, start_notes
-    from madrl.records import classified, last_turns, read_graded, source_of, unhinted
+    from madrl.records import Record, classified, last_turns, read_graded, source_of, unhinted
     from madrl.schema import check_parquet
     from madrl.settings import Settings
     from madrl.trainer.compose import compose, files_of
@@ -201,6 +201,9 @@ def _launch(overrides: Sequence[str], responses: str | None) -> list[Check]:
     config = compose([*EXAMPLE, *overrides])
     settings = Settings.from_config(OmegaConf.to_container(config.madrl))  # type: ignore[arg-type]
     files = files_of(config.data.train_files) + files_of(config.data.val_files)
+    records: list[Record] = []
+    if responses is not None:
+        records = last_turns(unhinted(classified(read_graded(source_of(responses), settings.categories))))
     # Those of a task of the user's own, or in a folder that was named, have to be there: no stage makes them.
     named = config.paths.task or any(word.startswith("paths.data=") for word in overrides)
     if named or all(map(os.path.exists, files)):
@@ -211,7 +214,6 @@ def _launch(overrides: Sequence[str], responses: str | None) -> list[Check]:
     size = counted_sessions(settings.hints, config.actor_rollout_ref.rollout.n)
     notes = notes_before(settings, size)
     if responses is not None:
-        records = last_turns(unhinted(classified(read_graded(source_of(responses), settings.categories))))
         indices = category_indices([record["category"] for record in records], settings.categories)
         notes += start_notes(settings, size, indices, [record["correct"] for record in records])
     nothing = [Check("launch", True, "the target asks for no category too rarely for its groups")]

@@ -51,6 +51,7 @@ from madrl.grading.programs.sandbox_health import health_of
 from madrl.process import PATIENCE_S, end_with_parent, told_to_stop
 from madrl.recipe import WARM_START, Recipe
 from madrl.run_folder import RunFolder
+from madrl.warm_start.config import check_same_start, compose
 
 
 class Stage(NamedTuple):
@@ -156,8 +157,8 @@ def run(recipe: Recipe, dry_run: bool = False) -> None:
     check_dataset(recipe)
     text = resolved_config(recipe)
     stages = stages_of(recipe)
-    if recipe.starts_from_warm_start:
-        check_warm_start(recipe.warm_start)
+    if recipe.is_warm_start or recipe.starts_from_warm_start:
+        check_warm_start(recipe if recipe.is_warm_start else recipe.warm_start)
     if not recipe.is_warm_start:
         check_own_data(recipe, yaml.safe_load(text), holdout=any(stage.name == "holdout" for stage in stages))
     if dry_run:
@@ -259,16 +260,10 @@ def check_own_data(recipe: Recipe, config: Mapping[str, Any], *, holdout: bool) 
 
 
 def check_warm_start(recipe: Recipe) -> None:
-    """Raises MadrlError when the warm start that is there was made from another model than the profile's."""
-    folder = recipe.run
-    if (folder / "model").exists() and (folder / "config.yaml").exists():
-        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-        made_from, wanted = config["paths"]["model"], recipe.initial_model
-        if made_from != wanted:
-            raise MadrlError(
-                f"{folder} is a warm start from {made_from}, not from {wanted}: remove it to have it made again, or "
-                f"start from it with MODEL={folder}/model"
-            )
+    """Raises MadrlError where the warm start that is there, which its stage takes for done, is not the one that
+    ``recipe`` describes: it was made from another model, say, or before the task got a further category."""
+    if (recipe.run / "model").exists() and (recipe.run / "config.yaml").exists():
+        check_same_start(recipe.run, compose(recipe.hydra_overrides())[1])
 
 
 def run_stages(stages: Sequence[Stage], folder: Path, ray_address: str = "") -> None:

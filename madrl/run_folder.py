@@ -1,7 +1,8 @@
 """What a run leaves behind, and where: the one place that knows the names inside a run folder.
 
 RUN/config.yaml             the fully resolved config that ran
-RUN/run.json                command, versions, git commit, host, and one entry for each attempt
+RUN/run.json                the hashes of the data and of the user's own code, and one entry for each attempt: command,
+                            versions, git commit, host
 RUN/train.log               veRL's own output, all attempts
 RUN/metrics/attempt-N.jsonl the training metrics of attempt N (veRL's file logger overwrites, so each has its own)
 RUN/tensorboard/            the same for TensorBoard

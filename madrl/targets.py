@@ -25,7 +25,10 @@ def peak(n_categories: int) -> NDArray[np.float64]:
     For K = 5 this is the paper's (0, 0, 1/3, 1/3, 1/3). Raises MadrlError below K = 3, where nothing is left.
     """
     if n_categories < 3:
-        raise MadrlError(f"target 'peak' excludes the first two categories and needs at least 3, got {n_categories}")
+        raise MadrlError(
+            f"target 'peak' excludes the first two categories and needs at least 3, got {n_categories}: take "
+            "target=uniform, or weights of your own"
+        )
     target = np.full(n_categories, 1.0 / (n_categories - 2))
     target[:2] = 0.0
     return target

@@ -17,6 +17,7 @@ from madrl.errors import MadrlError
 from madrl.run import Stage
 from madrl.run_folder import RunFolder
 from madrl.trainer.compose import compose
+from madrl.warm_start.config import compose as compose_warm_start
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -33,7 +34,7 @@ def own_task(folder: Path, **fields: Any) -> Path:
     """The task file of examples/own_task with other fields, beside a row of each split."""
     content: Any = yaml.safe_load((EXAMPLES / "own_task" / "task.yaml").read_text())
     file = folder / "mine.yaml"
-    file.write_text(yaml.safe_dump(content | {"name": "mine"} | fields))
+    file.write_text(yaml.safe_dump(content | {"name": "mine"} | fields, sort_keys=False))
     (folder / "greeting.py").write_text((EXAMPLES / "own_task" / "greeting.py").read_text())
     (folder / "data").mkdir()
     for split in ("train", "validation", "holdout"):
@@ -118,6 +119,14 @@ def test_the_finetuned_row_has_the_target_s_mix_whatever_the_task_s_warm_start_h
     assert str(found.finetuning.run / "model") in finetuned.stages[0].command
 
 
+def test_with_further_attributes_gapo_is_its_generalisation_also_towards_uniform(tmp_path: Path) -> None:
+    length = {"classifier": "length", "classifier_args": {"unit": "words", "buckets": {"short": 9, "long": None}}}
+    file = own_task(tmp_path, attributes={"length": {**length, "categories": ["short", "long"]}})
+    names = [row.name for row in plan(tmp_path, str(file)).rows]
+    assert "GAPO, l2" in names
+    assert "GAPO" not in names, "which has no rule for several"
+
+
 def test_a_task_without_a_naming_is_neither_named_nor_finetuned(tmp_path: Path) -> None:
     found = plan(tmp_path, str(own_task(tmp_path, naming=None)))
     assert not {"named", "finetuned"} & {row.name for row in found.rows}
@@ -173,11 +182,16 @@ def test_no_row_is_taken_for_done_by_its_file_alone(tmp_path: Path) -> None:
     assert [stage.done for row in plan(tmp_path, "gsm8k", "peak").rows for stage in row.stages] == [None] * 17
 
 
-def test_a_warm_start_of_another_model_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    folder = tmp_path / "gsm8k_warm_start_tiny_seed42"
-    (folder / "model").mkdir(parents=True)
-    (folder / "config.yaml").write_text("paths: {model: hub/other}")
-    with pytest.raises(MadrlError, match="is a warm start from hub/other, not from"):
+@pytest.mark.parametrize("which", ["warm_start", "finetuning"])
+def test_a_warm_start_of_another_model_is_refused_before_anything_is_made(which: str, tmp_path: Path) -> None:
+    made = getattr(plan(tmp_path, "gsm8k", "peak"), which)
+    (made.run / "model").mkdir(parents=True)
+    _, config = compose_warm_start(made.hydra_overrides())
+    (made.run / "config.yaml").write_text(yaml.safe_dump(config))
+    plan(tmp_path, "gsm8k", "peak")
+    config["paths"]["model"] = "hub/other"
+    (made.run / "config.yaml").write_text(yaml.safe_dump(config))
+    with pytest.raises(MadrlError, match=f"{made.run} holds a warm start with paths.model='hub/other', not '"):
         plan(tmp_path, "gsm8k", "peak")
 
 

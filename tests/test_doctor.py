@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from madrl.doctor import _launch
+from madrl.errors import MadrlError
 from madrl.gpu_host import is_meant_for_gpus
+from madrl.grading.choice import choice_ground_truth
+from madrl.schema import make_row, write_parquet
 
 pytestmark = pytest.mark.slow
 
@@ -63,6 +67,28 @@ def test_the_rows_of_a_task_of_one_s_own_have_to_be_there_and_a_sandbox_that_the
         "replay_buffer.MadReplayBuffer",
     ):
         assert f"veRL loads madrl.trainer.{plugin}\n" in done.stdout
+
+
+def test_responses_that_are_not_there_are_named_also_where_prompts_have_targets_of_their_own(tmp_path: Path) -> None:
+    row = make_row(
+        data_source="oceans",
+        prompt="Name an ocean.",
+        ability="choice",
+        ground_truth=choice_ground_truth(("Arctic", "Atlantic", "Indian", "Pacific", "Southern")),
+        index=0,
+        split="train",
+        extra={"target": '{"rank_1": 3, "rank_2": 1}'},
+    )
+    for split in ("train", "validation"):
+        write_parquet([row], tmp_path / f"{split}.parquet")
+    words = ["task=synthetic_closed", "profile=tiny", f"paths.data={tmp_path}"]
+    words += [f"data.val_files={tmp_path}/validation.parquet"]
+    assert [check.detail for check in _launch(words, None)] == [
+        "1 of 1 training prompts have targets of their own, 1 different ones",
+        "launch check: not made, as prompts have targets of their own",
+    ]
+    with pytest.raises((MadrlError, OSError), match="no_such_file"):
+        _launch(words, str(tmp_path / "no_such_file.jsonl"))
 
 
 def test_json_is_printed_also_when_something_is_bad_and_the_exit_code_is_the_same(tmp_path: os.PathLike[str]) -> None:

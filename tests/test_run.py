@@ -11,10 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from madrl.errors import MadrlError
 from madrl.recipe import Recipe, recipe_of, switched_on
-from madrl.run import Stage, check_dataset, plan_lines, run, run_stages, stages_of
+from madrl.run import Stage, check_dataset, check_warm_start, plan_lines, run, run_stages, stages_of
 from madrl.tasks import TASKS
 from madrl.trainer.compose import compose
 from madrl.warm_start.config import compose as warm_start_compose
@@ -218,18 +219,62 @@ def test_what_cannot_run_on_this_machine_is_said_before_the_first_stage(
     assert list(tmp_path.iterdir()) == []
 
 
+def finished(warm_start: Recipe) -> Path:
+    """The folder that a warm start leaves behind, with no model in its model."""
+    (warm_start.run / "model").mkdir(parents=True)
+    _, config = warm_start_compose(warm_start.hydra_overrides())
+    (warm_start.run / "config.yaml").write_text(yaml.safe_dump(config))
+    return warm_start.run
+
+
 def test_a_warm_start_from_another_model_is_not_taken_for_this_one_s(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = recipe("gsm8k peak rkl", tmp_path)
     monkeypatch.setattr("madrl.run.resolved_config", lambda recipe: "")
-    folder = made.warm_start.run
-    (folder / "model").mkdir(parents=True)
-    (folder / "config.yaml").write_text("paths: {model: hub/smaller}\n")
-    with pytest.raises(MadrlError, match=f"is a warm start from hub/smaller, not from {HUB}: remove it"):
-        run(made, dry_run=True)
-    (folder / "config.yaml").write_text(f"paths: {{model: {HUB}}}\n")
+    folder = finished(made.warm_start)
     run(made, dry_run=True)
+    config = (folder / "config.yaml").read_text()
+    (folder / "config.yaml").write_text(config.replace(HUB, "hub/smaller"))
+    message = f"{folder} holds a warm start with paths.model='hub/smaller', not '{HUB}': go on with it as it was begun"
+    with pytest.raises(MadrlError, match=f"^{message}, .*; a run starts from it as it is with MODEL={folder}/model$"):
+        run(made, dry_run=True)
+    run(recipe("gsm8k peak rkl", tmp_path, MODEL=f"{folder}/model"), dry_run=True)
+    (folder / "config.yaml").unlink()
+    run(made, dry_run=True)  # it does not say what it was made from
+
+
+def test_a_warm_start_of_before_a_category_was_added_is_not_taken_for_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("madrl.run.resolved_config", lambda recipe: "")
+    file, out = tmp_path / "mine.yaml", tmp_path / "out"
+    plugins = {"classifier": "choice", "verifier": "listed_option", "naming": "option", "data": "rows"}
+    file.write_text(yaml.safe_dump({**plugins, "categories": ["rank_1", "rank_2", "rank_3"]}))
+    finished(recipe(f"{file} uniform rkl profile=small", out).warm_start)
+    ending = {"classifier": "regex", "classifier_args": {"patterns": {"a": "a", "b": "b"}}, "categories": ["a", "b"]}
+    training = {"sizes": {"small": {"steps": 9}}, "attributes": {"ending": ending}}
+    file.write_text(yaml.safe_dump({**plugins, **training, "categories": ["rank_1", "rank_2", "rank_3"]}))
+    check_warm_start(recipe(f"{file} uniform rkl profile=small", out).warm_start)  # what a training alone reads
+    file.write_text(yaml.safe_dump({**plugins, "categories": ["rank_1", "rank_2", "rank_3", "rank_4"]}))
+    for words in ("uniform rkl", "warm_start"):
+        with pytest.raises(
+            MadrlError, match=r"holds a warm start with madrl.categories=\['rank_1', .* not \['rank_1', "
+        ):
+            run(recipe(f"{file} {words} profile=small", out), dry_run=words == "uniform rkl")
+
+
+def test_a_warm_start_that_is_there_is_not_done_for_one_with_other_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("madrl.run.resolved_config", lambda recipe: "")
+    finished(recipe("gsm8k warm_start", tmp_path))
+    run(recipe("gsm8k warm_start", tmp_path), dry_run=True)
+    with pytest.raises(MadrlError, match=r"holds a warm start with warm_start.epochs=2, not 9: go on"):
+        run(recipe("gsm8k warm_start warm_start.epochs=9", tmp_path), dry_run=True)
+    # What made it leaves nothing in it: another split, fewer GPUs.
+    split = "actor_rollout_ref.rollout.tensor_model_parallel_size=2"
+    run(recipe(f"gsm8k peak rkl trainer.n_gpus_per_node=4 {split}", tmp_path), dry_run=True)
 
 
 def test_data_from_elsewhere_than_dataset_says_are_not_trained_on(tmp_path: Path) -> None:

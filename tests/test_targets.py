@@ -27,7 +27,7 @@ def test_peak_over_three_categories_is_a_single_category() -> None:
 
 
 def test_peak_needs_three_categories() -> None:
-    with pytest.raises(MadrlError, match="at least 3, got 2"):
+    with pytest.raises(MadrlError, match="at least 3, got 2: take target=uniform, or weights"):
         peak(2)
 
 

@@ -91,7 +91,7 @@ def train(parser: ArgumentParser, words: Sequence[str]) -> None:
 
 def rehearse(parser: ArgumentParser, words: Sequence[str]) -> None:
     """Show the rewards that responses, ready-made or yours, earn on a run's data."""
-    yours = "your own, one per line: row (extra_info.index), response; the lines of a row are one group"
+    yours = "your own, one per line: row (extra_info.index), response; a row's lines are one group, a lone one earns 0"
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="Hydra overrides, as for train")
     parser.add_argument("--responses", metavar="FILE.jsonl", help=yours)
     args = parser.parse_intermixed_args(words)

@@ -6,16 +6,18 @@ kill, it resumes from the newest checkpoint.
 """
 
 import contextlib
+import importlib
 import os
 import platform
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -23,7 +25,8 @@ from omegaconf import DictConfig, OmegaConf
 import madrl
 from madrl.alarms import read_events, stretches
 from madrl.errors import MadrlError
-from madrl.files import check_same, locked, read_json, write_json, write_text
+from madrl.files import check_same, locked, read_json, sha256_of, write_json, write_text
+from madrl.grading.plugins import own_module
 from madrl.grading.turns import CLIENTS_VARIABLE
 from madrl.hints import counted_sessions
 from madrl.launch_check import notes_before
@@ -31,6 +34,7 @@ from madrl.process import CPU_ENVIRONMENT, OWN_RAY_JOB, all_gpus, check_sockets,
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
 from madrl.settings import Settings
+from madrl.source import digest, ours, plugin_modules
 from madrl.trainer.cluster import check_alone, forwarded, own_token
 from madrl.trainer.compose import compose, files_of, holdout_files
 from madrl.trainer.custom_reward import compute_score_of
@@ -69,8 +73,8 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     on stderr what the launch check says of its target.
 
     Raises MadrlError for a bad config or data file, a host that lacks what the config asks for, prompts that are too
-    long, a run folder that is in use or holds another run, a plug-in whose service is not there, a trainer that failed,
-    and one that ended early.
+    long, a run folder that is in use, holds another run or was trained on other data or with other code of the user's
+    own, a plug-in whose service is not there, a trainer that failed, and one that ended early.
     """
     config = compose(overrides)
     if dry_run:
@@ -82,16 +86,19 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
     _check_rows(config)
     run = RunFolder(config.paths.run)
     total = int(config.trainer.total_training_steps)
+    inputs: dict[str, str] = {}
     # Before the folder is claimed with a config that has to change.
-    if run.checkpoint_step() < total and not _is_finished(run, total):
+    if not _is_finished(run, total):
         group_reward(config, compute_score_of(config)).grader.check_ready()
-        check_prompt_lengths(config)
-        check_attention(config)
-        if _ray_address(config) == "local":
-            check_own_ray(config)
+        inputs = inputs_of(config)
+        if run.checkpoint_step() < total:
+            check_prompt_lengths(config)
+            check_attention(config)
+            if _ray_address(config) == "local":
+                check_own_ray(config)
     with locked(run.lock, f"{run.root} is being trained by another process: wait for it, or stop it first"):
-        _claim(run, config)
-        facts = _read_facts(run)
+        _claim(run, config, inputs)
+        facts = _read_facts(run) | {"inputs": inputs}
         if _is_finished(run, total):
             lost = "" if run.checkpoint_step() else "; no checkpoint was kept: to train it again, give it another name"
             print(f"{run.root}: already trained to step {total}{lost}")
@@ -106,7 +113,6 @@ def train(overrides: Sequence[str], dry_run: bool = False) -> None:
                 if reached < total:
                     raise MadrlError(f"veRL ended at step {reached} of {total} without an error: see {run.log}")
         else:  # stopped after the last checkpoint, during the last validation
-            group_reward(config, compute_score_of(config)).grader.check_ready()
             with _attempt(run, facts, overrides):
                 _validate(run, config)
     if config.hub.model_id is not None:
@@ -166,12 +172,41 @@ def _validate(run: RunFolder, config: DictConfig) -> None:
         raise MadrlError(f"veRL wrote no {dump}: see {run.log}")
 
 
-def _claim(run: RunFolder, config: DictConfig) -> None:
-    """Write config.yaml, or check that the one there describes the same run."""
+def inputs_of(config: DictConfig) -> dict[str, str]:
+    """What a run learns from beside its config, in words, and the SHA-256 of each: the files of its rows, and the code
+    of the user's own, without what that imports of madrl, which comes with the installation (``versions``)."""
+    files = files_of(config.data.train_files) + files_of(config.data.val_files)
+    found = {f"rows of {path}": sha256_of(path) for path in files}
+    node = config.madrl
+    plugins = {"madrl.classifier": node.classifier, "madrl.verifier": node.verifier}
+    for name, attribute in (node.get("attributes") or {}).items():
+        plugins[f"madrl.attributes.{name}.classifier"] = attribute.classifier
+    plugins |= {"madrl.naming": node.naming} if node.hints else {}
+    for key, spec in plugins.items():
+        if module := own_module(spec):
+            importlib.import_module(module)
+            modules = {name: path for name, path in plugin_modules(module).items() if ours(name) is None}
+            found[f"code of {key}={spec}"] = digest(modules)
+    if path := config.reward.custom_reward_function.path:
+        found[f"code of reward.custom_reward_function.path={path}"] = sha256_of(path)
+    return found
+
+
+def _claim(run: RunFolder, config: DictConfig, inputs: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Write config.yaml, or check that the one there describes the same run, and that what is to go on from a
+    checkpoint was trained with the same ``inputs``, where run.json has them."""
+    remedy = "give this one another name (NAME=, or trainer.experiment_name)"
     if run.config.exists():
         old, new = (OmegaConf.to_container(node) for node in (OmegaConf.load(run.config), config))
-        remedy = "give this one another name (NAME=, or trainer.experiment_name), or remove the folder"
-        check_same(old, new, f"{run.root} holds a run with", remedy, RESUMABLE)  # type: ignore[arg-type]
+        or_remove = f"{remedy}, or remove the folder"
+        check_same(old, new, f"{run.root} holds a run with", or_remove, RESUMABLE)  # type: ignore[arg-type]
+    if step := run.checkpoint_step():
+        before = _read_facts(run).get("inputs", {})
+        if changed := [what for what in inputs if before.get(what, inputs[what]) != inputs[what]]:
+            raise MadrlError(
+                f"{run.root} came to step {step} with another version of the {' and of the '.join(changed)}: put that "
+                f"back, or {remedy}"
+            )
     write_text(run.config, OmegaConf.to_yaml(config))
 
 

@@ -55,6 +55,7 @@ class Rehearsed(NamedTuple):
     verdict: str
     reason: str
     reward: float
+    """0 of a response without others to its row: in training it has nothing to be compared with."""
 
 
 class Group(NamedTuple):
@@ -104,9 +105,10 @@ def rehearse(overrides: Sequence[str], responses: str | Path | None = None) -> l
     for row, texts, hinted in groups:
         score = reward.score([Rollout.to_row(row, text) for text in texts], hinted)
         where = f"{row['data_source']} {row['extra_info']['index']}"
+        rewards = score.reward.tolist() if len(texts) > 1 else [0.0]
         found += [
             Rehearsed(where, category, str(grade.verdict), grade.reason, earned)
-            for grade, earned in zip(score.grades, score.reward.tolist(), strict=True)
+            for grade, earned in zip(score.grades, rewards, strict=True)
             for category in [grade.category if grade.classified else str(Verdict.UNGRADED)]
         ]
     return found

@@ -1,6 +1,8 @@
-"""The warm start's config: composed with Hydra from config/warm_start, a task and a profile, and checked once."""
+"""The warm start's config: composed with Hydra from config/warm_start, a task and a profile, and checked once; and
+whether a warm start that is there is of the same one."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,9 @@ from numpy.typing import NDArray
 
 import madrl
 from madrl.errors import MadrlError
-from madrl.files import leaves
+from madrl.files import check_same, leaves
 from madrl.grading.grader import GraderSpec
+from madrl.recipe import GPUS_KEY, NOT_DECIDING
 from madrl.settings import ARGUMENTS
 from madrl.targets import check_categories, resolve_target
 from madrl.task_config import replacing_mappings, told, with_task
@@ -22,6 +25,13 @@ WHOLE_NUMBERS = (
     "prompt_tokens", "response_tokens", "per_category", "rows_per_round", "samples_per_row", "epochs", "checkpoints",
     "selection_samples", "tensor_model_parallel_size",
 )  # fmt: skip
+
+UNREAD = ("size", "madrl.attributes")
+"""Nodes of the config that nothing here reads: the sizes of all profiles, of which those of a warm start are in
+``warm_start``, and what is steered beside the first attribute."""
+
+OF_THE_MAKING = ("paths.run", "paths.task", f"sft.{GPUS_KEY}")
+"""Keys that say nothing of a model that is there: where it and its task's file were, and the GPUs that made it."""
 
 NAMING_TOKENS = 64
 """Room for the sentence that names a category, and for the chat template's marks."""
@@ -114,6 +124,25 @@ def compose(overrides: Sequence[str]) -> tuple[WarmStart, dict[str, Any]]:
     for key in ("run", "data"):
         plain["paths"][key] = str(Path(plain["paths"][key]).expanduser().absolute())
     return _checked(plain), plain
+
+
+def check_same_start(run: Path, config: Mapping[str, Any], may_change: Collection[str] = ()) -> None:
+    """Raises MadrlError where ``run`` holds a warm start, finished or begun, with another config, other than in the
+    dotted keys ``may_change``, in UNREAD and in NOT_DECIDING. One that does not say what made it is taken as it is."""
+    from omegaconf import OmegaConf
+
+    if not (run / "config.yaml").exists():
+        return
+    old: Any = OmegaConf.to_container(OmegaConf.load(run / "config.yaml"))
+    new = json.loads(json.dumps(config))  # as a file would hold it
+    remedy = "go on with it as it was begun, give this one another folder, or remove that one"
+    free = (*may_change, *NOT_DECIDING)
+    if (run / "model").exists():
+        remedy += f"; a run starts from it as it is with MODEL={run}/model"
+        free = (*free, *OF_THE_MAKING)
+    unread = tuple(f"{node}." for node in UNREAD)
+    free = (*free, *(key for key in leaves(old) | leaves(new) if f"{key}.".startswith(unread)))
+    check_same(old, new, f"{run} holds a warm start with", remedy, free)
 
 
 def _checked(config: Mapping[str, Any]) -> WarmStart:

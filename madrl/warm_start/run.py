@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from madrl.errors import MadrlError
-from madrl.files import check_same, leaves, locked, replacing, write_json
+from madrl.files import leaves, locked, replacing, write_json
 from madrl.grading.grader import Grader
 from madrl.process import all_gpus
 from madrl.prompts import load_naming
-from madrl.recipe import NOT_DECIDING
 from madrl.sampling.engine import Engines, Sampling, StartSampler, visible_devices
 from madrl.sampling.generate import generate_file
 from madrl.sampling.requests import read_rows
-from madrl.warm_start.config import WarmStart, compose
+from madrl.schema import check_parquet
+from madrl.warm_start.config import WarmStart, check_same_start, compose
 from madrl.warm_start.sampling import mixed, sample, write_examples
 from madrl.warm_start.selection import Coverage, choose, coverage_of, read_selection, write_selection
 from madrl.warm_start.tables import sampling_table, selection_table
@@ -63,6 +63,8 @@ def warm_start(overrides: Sequence[str], dry_run: bool = False, start: StartSamp
         sft = None if (run / "model").exists() else _check(settings)
         if sft is not None:
             _check_gpus(sft)
+            for path in (settings.data / "train.parquet", settings.selection):
+                check_parquet(path, settings.grader.categories)
         _claim(run, config)
         if sft is not None:
             with all_gpus(f"{run} waits: others take the GPUs") if sft.trainer.device != "cpu" else nullcontext():
@@ -117,15 +119,16 @@ def _claim(run: Path, config: Mapping[str, Any]) -> None:
     sampling may have changed: what was made of it is then removed, and the samples are kept."""
     from omegaconf import OmegaConf
 
-    path, new = run / "config.yaml", json.loads(json.dumps(config))
+    path = run / "config.yaml"
+    if (run / "model").exists():
+        check_same_start(run, config)
+        return
     if path.exists():
         old: Any = OmegaConf.to_container(OmegaConf.load(path))
-        before, now = leaves(old), leaves(new)
+        before, now = leaves(old), leaves(json.loads(json.dumps(config)))
         later = {key for key in before | now if f"{key}.".startswith(tuple(f"{node}." for node in AFTER_SAMPLING))}
-        remedy = "go on with it as it was begun, give this one another folder, or remove that one"
-        open_ = () if (run / "model").exists() else later
-        check_same(old, new, f"{run} holds a warm start with", remedy, (*open_, *NOT_DECIDING))
-        if changed := sorted(key for key in open_ if before.get(key) != now.get(key)):
+        check_same_start(run, config, later)
+        if changed := sorted(key for key in later if before.get(key) != now.get(key)):
             print(f"{changed[0]} is another than before: the samples are kept, the finetuning starts afresh")
             for made in (run / name for name in MADE_AFTER_SAMPLING):
                 if made.is_dir():

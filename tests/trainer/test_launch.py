@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
+from scripted_engine import write_rows
 
 from madrl import process
 from madrl.errors import MadrlError
@@ -28,6 +30,8 @@ from madrl.trainer.launch import _claim, _is_finished, _one_of_its_own, _remove_
 from madrl.trainer.rehearsal import rehearse
 
 DEADLINE_S = 300.0
+
+OWN_TASK = Path(__file__).parents[2] / "examples" / "own_task"
 
 
 def overrides(run: Path, *more: str) -> list[str]:
@@ -95,6 +99,76 @@ def test_a_run_whose_last_validation_was_made_again_is_finished(tmp_path: Path) 
         run.facts.write_text(json.dumps({"attempts": [*attempts, {"status": status, "overrides": []}]}))
         assert _is_finished(run, 2) is finished
     assert not _is_finished(run, 3)
+
+
+@pytest.fixture
+def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Trains a task of the user's own in ``tmp_path``, and is interrupted after the checkpoint of step 1."""
+    module = f"greeting_{tmp_path.name}"  # which no other test has imported
+    shutil.copy(OWN_TASK / "greeting.py", tmp_path / f"{module}.py")
+    task_file = (OWN_TASK / "task.yaml").read_text().replace("greeting:", f"{module}:")
+    (tmp_path / "task.yaml").write_text(task_file)
+    (tmp_path / "data").mkdir()
+    for split in ("train", "validation"):
+        write_rows(tmp_path / "data" / f"{split}.parquet", 2)
+
+    def run_verl(run: RunFolder, *rest: object) -> None:
+        run.checkpoints.mkdir(exist_ok=True)
+        (run.checkpoints / "latest_checkpointed_iteration.txt").write_text("1")
+        raise MadrlError("interrupted")
+
+    monkeypatch.setattr(launch, "_run_verl", run_verl)
+    monkeypatch.setattr(launch, "check_prompt_lengths", lambda config: None)
+    task = [f"task={tmp_path}/task.yaml", "profile=tiny", "paths.model=nowhere"]
+
+    def call() -> None:
+        with pytest.raises(MadrlError, match=r"^interrupted$"):
+            train([*overrides(tmp_path / "run")[1:], *task])
+
+    call()
+    return call
+
+
+@pytest.mark.parametrize(
+    ("file", "word", "other", "changed"),
+    [
+        ("greeting_{0.name}.py", "Bonjour", "Salut", "code of madrl.classifier=greeting_{0.name}:classify"),
+        ("data/train.parquet", "", "", "rows of {0}/data/train.parquet"),
+        ("data/validation.parquet", "", "", "rows of {0}/data/validation.parquet"),
+    ],
+)
+def test_a_run_does_not_go_on_with_other_rows_or_with_other_code_of_the_user_s_own(
+    file: str, word: str, other: str, changed: str, tmp_path: Path, interrupted: Callable[[], None]
+) -> None:
+    path = tmp_path / file.format(tmp_path)
+    was = path.read_bytes()
+    write_rows(path, 3) if not word else path.write_bytes(was.replace(word.encode(), other.encode()))
+    assert path.read_bytes() != was
+    config = (tmp_path / "run" / "config.yaml").read_bytes()
+    message = f"{tmp_path}/run came to step 1 with another version of the {changed.format(tmp_path)}"
+    with pytest.raises(MadrlError, match=f"^{message}.*: put that back, or give this one another name \\(NAME=, or "):
+        train([*overrides(tmp_path / "run")[1:], f"task={tmp_path}/task.yaml", "profile=tiny", "paths.model=nowhere"])
+    assert (tmp_path / "run" / "config.yaml").read_bytes() == config
+    path.write_bytes(was)
+    interrupted()
+
+
+def test_a_run_goes_on_where_nothing_of_what_it_learns_from_changed(
+    tmp_path: Path, interrupted: Callable[[], None]
+) -> None:
+    code = tmp_path / f"greeting_{tmp_path.name}.py"
+    code.write_text(f"# A comment.\n{code.read_text()}")
+    write_rows(tmp_path / "data" / "holdout.parquet", 1)  # which it does not train on
+    interrupted()
+    code.write_text(f"{code.read_text()}\nFURTHER = 1\n")
+    tracker = tmp_path / "run" / "checkpoints" / "latest_checkpointed_iteration.txt"
+    tracker.unlink()
+    interrupted()  # from the beginning: nothing of it was trained with other code
+    facts = json.loads((tmp_path / "run" / "run.json").read_text())
+    del facts["inputs"]  # one of before they were kept
+    (tmp_path / "run" / "run.json").write_text(json.dumps(facts))
+    write_rows(tmp_path / "data" / "train.parquet", 3)
+    interrupted()
 
 
 def test_a_run_may_be_trained_further(tmp_path: Path) -> None:

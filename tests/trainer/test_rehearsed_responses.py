@@ -57,8 +57,8 @@ def test_lines_with_one_row_are_a_group_and_each_group_is_scored_alone(data: Pat
         ("oceans 5", "rank_3"),
         ("oceans 3", "rank_4"),
     ]
-    # L2 towards 1/5 each: 1/5 - 2/4 twice, -1 off-support, 1/5 - 1/4; the lone response 1/5 - 1.
-    assert [r.reward for r in found] == pytest.approx([-0.3, -0.3, -1.0, -0.05, -0.8], abs=1e-3)
+    # L2 towards 1/5 each: 1/5 - 2/4 twice, -1 off-support, 1/5 - 1/4; the lone response nothing, as in training.
+    assert [r.reward for r in found] == pytest.approx([-0.3, -0.3, -1.0, -0.05, 0.0], abs=1e-3)
 
 
 def test_a_hinted_response_is_rehearsed_as_one(data: Path) -> None:

@@ -164,7 +164,9 @@ def _contents(run: Path) -> dict[str, bytes]:
 def test_a_folder_of_another_warm_start_is_refused(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     assert stage.call() == 0
     assert stage.call("warm_start.epochs=5") == 2
-    assert "holds a warm start with warm_start.epochs=4, not 5: go on with it as it was" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "holds a warm start with warm_start.epochs=4, not 5: go on with it as it was" in error
+    assert error.endswith(f"; a run starts from it as it is with MODEL={stage.run}/model\n")
 
 
 def test_what_comes_after_the_sampling_may_change_while_there_is_no_model(
@@ -254,6 +256,22 @@ def test_a_mistake_in_the_config_does_not_claim_the_folder(stage: Stage, overrid
     assert stage.call(override) == 2
     assert not (stage.run / "config.yaml").exists()
     assert stage.call() == 0
+
+
+@pytest.mark.parametrize("split", ["train", "selection"])
+def test_bad_rows_are_named_before_anything_is_asked(
+    stage: Stage, capsys: pytest.CaptureFixture[str], split: str
+) -> None:
+    file = stage.data / f"{split}.parquet"
+    file.write_bytes(b"PAR1")
+    assert stage.call() == 2
+    assert f"{file}: cannot be read as parquet" in capsys.readouterr().err
+    assert stage.engines.asked == []
+    assert not (stage.run / "config.yaml").exists()
+    write_rows(file, 40)
+    assert stage.call() == 0
+    file.unlink()
+    assert stage.call() == 0, "what is done looks at no rows"
 
 
 @pytest.mark.parametrize("task", ["gsm8k", "math", "code_contests"])
