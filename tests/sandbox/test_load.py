@@ -15,7 +15,7 @@ from sandbox_service import SLOTS, WARM_UP
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
-CLIENTS, PROGRAMS = 64, 128
+CLIENTS, PROGRAMS = 64, 64
 MAX_GROWTH_MB = 48
 
 
@@ -28,7 +28,7 @@ def _programs() -> list[dict[str, Any]]:
         language = rng.choice(["python", "python", "python", "cpp", "cpp", "go", "go", "javascript", "java"])
         code = SPIN[language] if index % 32 == 0 else rng.choice(kinds)[language]
         comment = "#" if language == "python" else "//"
-        code += f"\n{comment} {index % 96}"
+        code += f"\n{comment} {index % 48}"
         tests = [{"input": f"{n} {index}", "output": f"{n + index}"} for n in range(rng.randint(1, 5))]
         mix.append({"language": language, "code": code, "tests": tests, "time_limit_s": 1 if index % 32 == 0 else 10})
     return mix
