@@ -48,6 +48,9 @@ NOT_PRESET = NOT_OVERRIDES | {
     "paths.data": "set data in the task file",
     "seed": "set SEED=",
     "profile": "set PROFILE=",
+    "madrl.profile": "set PROFILE=",
+    "madrl.task": "set name in the task file",
+    "madrl.categories": "set categories in the task file",
 }
 """Config keys that a recipe sets itself, whatever a task file's ``config`` says; and what to do in place of that."""
 
@@ -230,11 +233,9 @@ class Recipe:
     @property
     def warm_start(self) -> "Recipe":
         """The recipe of the warm start that this one's training starts from when no model is named: on as many GPUs,
-        split over as many of them, with the same arguments of the chat template."""
+        split over as many of them, with the same arguments of the chat template (the task's own, ``task_node``)."""
         gpus, split = self._override(GPUS_KEY), self._override(SPLIT_KEY)
-        preset = self.record.config.get("data", {}).get("apply_chat_template_kwargs", {})
-        template = [f"++{TEMPLATE_KEY}.{name}={hydra_value(value)}" for name, value in preset.items()]
-        template += [
+        template = [
             word for word in self.overrides if f"{word.lstrip('+').partition('=')[0]}.".startswith(f"{TEMPLATE_KEY}.")
         ]
         return Recipe(
@@ -374,7 +375,7 @@ def _check_used(recipe: Recipe) -> None:
             sound = False
         if not sound:
             raise MadrlError(f"ENTROPY={recipe.entropy!r} is not a number of 0 or more")
-    preset = recipe.record.config.get("madrl", {}).get("reward", {}).get("form", "additive")
+    preset = leaves(recipe.record.config).get(FORM_KEYS["form"], "additive")
     form = recipe.form or recipe._override("madrl.reward.form") or preset
     for name, forms in FORMS_WITH.items():
         if (weight := getattr(recipe, name)) and form not in forms:

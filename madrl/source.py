@@ -59,6 +59,12 @@ def plugin_modules(module: str) -> dict[str, Path]:
     return imported_by([module], locate)
 
 
+def file_modules(file: Path) -> dict[str, Path]:
+    """Name -> file of a file of code that belongs to no package, and of what it imports from beside it."""
+    path = file.resolve()
+    return imported_by([path.stem], lambda name: path if name == path.stem else _file_below(path.parent, name))
+
+
 def digest(modules: Mapping[str, Path]) -> str:
     """SHA-256 over the modules' names and statements."""
     found = hashlib.sha256()

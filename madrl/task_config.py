@@ -3,12 +3,12 @@
 import difflib
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from madrl.errors import MadrlError
 from madrl.process import hydra_value
-from madrl.tasks import TASKS, Task, load_task
+from madrl.tasks import DEFAULT_SIZES, PROFILES, TASKS, Task, load_task
 
 CHOSEN = "chosen"
 """The option of Hydra's group ``task`` that the task of a run is stored under."""
@@ -37,8 +37,14 @@ REPLACED = re.compile(
 """Keys whose value is set as a whole."""
 
 
+OPTIONAL = re.compile(r"madrl\.attributes\.\w+(\.(target|weight|classifier_args))?")
+"""Keys that an override adds where there are none: what an attribute may leave out, and a further attribute."""
+
 JSON_TARGET = re.compile(r'^([+]{0,2}(?:madrl|madrl\.attributes\.\w+|warm_start)\.target)=(\{\s*".*)', re.DOTALL)
 """An override that sets a target in JSON."""
+
+QUOTED = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+"""A text in an override, in which nothing is a mapping."""
 
 MAPPED_TARGET = re.compile(r"target\s*[=:]\s*(\{[^{}]*\})")
 """A target in an override, as a mapping of Hydra's."""
@@ -60,13 +66,15 @@ def replacing_mappings(overrides: Sequence[str]) -> list[str]:
     parsed = OverridesParser.create().parse_overrides(overrides)
     expanded = []
     for text, override in zip(overrides, parsed, strict=True):
-        for target in MAPPED_TARGET.findall(text):
+        for target in MAPPED_TARGET.findall(QUOTED.sub("''", text)):
             named = MAPPED_CATEGORY.findall(target)
             if twice := [name for name in named if named.count(name) > 1]:
                 raise MadrlError(f"target {reprlib.repr(target)} names category {twice[0]!r} twice: remove one")
         if REPLACED.fullmatch(override.key_or_group) and isinstance(override.value(), dict):
-            added = "++" if text.startswith("+") else ""
+            added = "++" if text.startswith(("+", "madrl.attributes.")) else ""
             expanded.append(f"{added}{override.key_or_group}=null")
+        if OPTIONAL.fullmatch(text.partition("=")[0]):
+            text = f"++{text}"
         expanded.append(text)
     return expanded
 
@@ -93,8 +101,31 @@ def told(error: Exception, keys: Callable[[], Iterable[str]] = tuple) -> str:
     return text
 
 
+OWN_KEYS = {
+    "paths": ("run", "data", "model", "task"),
+    "size": PROFILES,
+    **{f"size.{profile}": tuple(sizes) for profile, sizes in DEFAULT_SIZES.items()},
+}
+"""Node of ours that nothing else checks -> the keys in it."""
+
+
+def check_own_keys(config: Mapping[Any, Any]) -> None:
+    """Every key in a node of OWN_KEYS stands there, and ``madrl`` is a node; MadrlError otherwise."""
+    if not isinstance(config["madrl"], Mapping):
+        raise MadrlError(f"madrl={config['madrl']!r} is not a mapping")
+    for path, known in OWN_KEYS.items():
+        own: Any = config
+        for name in path.split("."):
+            own = own[name]
+        if not isinstance(own, Mapping):
+            raise MadrlError(f"{path}={own!r} is not a mapping: its keys are {', '.join(known)}")
+        if unknown := [str(key) for key in own if key not in known]:
+            raise MadrlError(f"unknown key {path}.{unknown[0]}: the keys are {', '.join(known)}")
+
+
 def task_node(task: Task, warm_start: bool = False) -> Any:
-    """What the task sets in a config of a training, or of a ``warm_start``, as an OmegaConf node."""
+    """What the task sets in a config of a training, or of a ``warm_start``, as an OmegaConf node. A warm start has the
+    chat template's arguments that the training has."""
     from omegaconf import OmegaConf
 
     node = {
@@ -111,4 +142,7 @@ def task_node(task: Task, warm_start: bool = False) -> Any:
         "paths": {"data": str(task.data or f"data/{task.name}"), "task": task.file and str(task.file)},
         "size": task.sizes,
     }
-    return OmegaConf.merge(node, {"warm_start": task.warm_start} if warm_start else task.config)
+    if not warm_start:
+        return OmegaConf.merge(node, task.config)
+    template = OmegaConf.select(OmegaConf.create(dict(task.config)), "data.apply_chat_template_kwargs") or {}
+    return OmegaConf.merge(node, {"warm_start": {"chat_template": template}}, {"warm_start": task.warm_start})

@@ -317,6 +317,8 @@ def _with_paths(config: Mapping[str, Any], file: Path, above: str = "") -> dict[
     found: dict[str, Any] = {}
     for name, value in config.items():
         key = f"{above}{name}"
+        if value is None and not above:
+            raise MadrlError(f"{file}: config.{name} is empty: write keys below it, or leave it out")
         if isinstance(value, dict):
             found[name] = _with_paths(value, file, f"{key}.")
         elif key in PATH_KEYS:

@@ -277,6 +277,37 @@ def test_a_warm_start_that_is_there_is_not_done_for_one_with_other_settings(
     run(recipe(f"gsm8k peak rkl trainer.n_gpus_per_node=4 {split}", tmp_path), dry_run=True)
 
 
+def test_a_warm_start_may_be_moved_with_its_data_and_lack_settings_that_came_later(tmp_path: Path) -> None:
+    old, new = (recipe("synthetic_closed peak rkl profile=small", tmp_path / name) for name in ("old", "new"))
+    folder = finished(old.warm_start)
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    assert config["paths"]["model"].startswith(f"{tmp_path}/old/")
+    del config["warm_start"]["target"]
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    folder.parent.rename(tmp_path / "new")
+    check_warm_start(new.warm_start)
+    logged = recipe("synthetic_closed warm_start profile=small ++sft.trainer.project_name=mine", tmp_path / "new")
+    check_warm_start(logged)
+    for key, other in (("target", "peak"), ("temperature", 0.7)):
+        changed = config | {"warm_start": config["warm_start"] | {key: other}}
+        (new.warm_start.run / "config.yaml").write_text(yaml.safe_dump(changed))
+        with pytest.raises(MadrlError, match=f"warm_start.{key}={other!r}, not "):
+            check_warm_start(new.warm_start)
+
+
+def test_a_warm_start_made_first_has_the_chat_template_s_arguments_that_its_task_gives_the_training(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "mine.yaml"
+    plugins = {"classifier": "choice", "verifier": "listed_option", "naming": "option", "data": "rows"}
+    template = {"data": {"apply_chat_template_kwargs": {"enable_thinking": False}}}
+    file.write_text(yaml.safe_dump({**plugins, "categories": ["a", "b"], "config": template}))
+    first = recipe(f"{file} warm_start profile=small", tmp_path / "out")
+    assert warm_start_compose(first.hydra_overrides())[0].chat_template == {"enable_thinking": False}
+    finished(first)
+    check_warm_start(recipe(f"{file} uniform rkl profile=small", tmp_path / "out").warm_start)
+
+
 def test_data_from_elsewhere_than_dataset_says_are_not_trained_on(tmp_path: Path) -> None:
     """As after a dry run on a sample."""
     source = tmp_path / "sample"

@@ -106,6 +106,14 @@ def test_a_key_that_stands_twice_in_a_task_file_is_refused_where_yaml_would_keep
     assert load_task(str(file)).config == {"madrl": {"target": {"a": 1, "b": 1}}}
 
 
+def test_an_empty_node_of_a_task_file_s_config_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(MadrlError, match=r"own.yaml: config.madrl is empty: write keys below it, or leave it out$"):
+        load_task(written(tmp_path, config={"madrl": None}))
+    assert load_task(written(tmp_path, config={"data": {"max_samples": None}})).config == {
+        "data": {"max_samples": None}
+    }
+
+
 def test_the_files_that_a_task_file_s_config_names_are_those_from_its_folder(tmp_path: Path) -> None:
     files = ["rows/a.parquet", "/elsewhere/b.parquet", "hdfs://rows/c.parquet", "${paths.data}/d.parquet"]
     function = {"path": "score.py", "name": "of"}

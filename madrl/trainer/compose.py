@@ -38,8 +38,8 @@ from madrl.process import IN_PROCESS_EXECUTOR
 from madrl.prompts import load_naming, names_by_row
 from madrl.reward import calibrates
 from madrl.settings import Settings
-from madrl.task_config import replacing_mappings, told, with_task
-from madrl.tasks import DEFAULT_SIZES, PATH_KEYS, PROFILES
+from madrl.task_config import check_own_keys, replacing_mappings, told, with_task
+from madrl.tasks import PATH_KEYS
 from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.flash_attention import with_flash_attn
 from madrl.trainer.hinted_loop import PLAIN_LOOP
@@ -62,13 +62,6 @@ UNSCHEDULED = "uniform"
 OWN_NODES = ("madrl", "paths", "seed", "size", "hub")
 """Top-level nodes of ours that veRL never reads."""
 
-OWN_KEYS = {
-    "paths": ("run", "data", "model", "task"),
-    "size": PROFILES,
-    **{f"size.{profile}": tuple(sizes) for profile, sizes in DEFAULT_SIZES.items()},
-}
-"""Node of ours that nothing else checks -> the keys in it."""
-
 HUB_CALLBACK = f"{PushToHub.__module__}.{PushToHub.__name__}"
 
 
@@ -82,10 +75,11 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base=None):
             config = hydra_compose("train", overrides=replacing_mappings(with_task(overrides)))
+        check_own_keys(config)
         missing = [key for node in ("paths", "madrl", "size") for key in sorted(OmegaConf.missing_keys(config[node]))]
         if missing:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
-        _make_absolute(config)
+        make_absolute(config)
         _check_numbers(config)  # others are computed from them
         OmegaConf.resolve(config)
     except (HydraException, OmegaConfBaseException) as error:
@@ -93,7 +87,6 @@ def compose(overrides: Sequence[str]) -> DictConfig:
     if config.trainer.device == "cpu" and config.model_engine != "dp":
         raise MadrlError(f"model_engine={config.model_engine!r} on a CPU: only dp, which is FSDP2, trains there")
     find_vllm_under_its_cpu_name()  # veRL's check of a LoRA run asks for its version
-    _check_own_keys(config)
     check_keys(config, verl_config("ppo_trainer", f"model_engine={config.model_engine}"))
     check_values(config)
     return config
@@ -173,7 +166,7 @@ def holdout_files(config: DictConfig) -> list[str]:
     return [str(path) for path in [Path(config.paths.data) / "holdout.parquet"] if path.exists()]
 
 
-def _make_absolute(config: DictConfig) -> None:
+def make_absolute(config: DictConfig) -> None:
     """Ray workers may run in another folder, so paths are made absolute here, once."""
     for key in ("run", "data"):
         config.paths[key] = str(Path(config.paths[key]).expanduser().absolute())
@@ -240,16 +233,6 @@ def _known_keys() -> list[str]:
     """The keys of a run's config before any override."""
     with initialize_config_dir(str(CONFIG_DIR), version_base=None):
         return list(leaves(OmegaConf.to_container(hydra_compose("train", overrides=with_task(["task=gsm8k"])))))
-
-
-def _check_own_keys(config: DictConfig) -> None:
-    """Every key in a node of OWN_KEYS stands there; MadrlError otherwise."""
-    for path, known in OWN_KEYS.items():
-        own = OmegaConf.select(config, path)
-        if not isinstance(own, DictConfig):
-            raise MadrlError(f"{path}={own!r} is not a mapping: its keys are {', '.join(known)}")
-        if unknown := [str(key) for key in own if key not in known]:
-            raise MadrlError(f"unknown key {path}.{unknown[0]}: the keys are {', '.join(known)}")
 
 
 def check_keys(config: DictConfig, reference: DictConfig) -> None:

@@ -6,7 +6,9 @@ kill, it resumes from the newest checkpoint.
 """
 
 import contextlib
+import hashlib
 import importlib
+import json
 import os
 import platform
 import re
@@ -21,11 +23,12 @@ from types import MappingProxyType
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
+from pyarrow.parquet import ParquetFile
 
 import madrl
 from madrl.alarms import read_events, stretches
 from madrl.errors import MadrlError
-from madrl.files import check_same, locked, read_json, sha256_of, write_json, write_text
+from madrl.files import check_same, locked, read_json, write_json, write_text
 from madrl.grading.plugins import own_module
 from madrl.grading.turns import CLIENTS_VARIABLE
 from madrl.hints import counted_sessions
@@ -34,9 +37,9 @@ from madrl.process import CPU_ENVIRONMENT, OWN_RAY_JOB, all_gpus, check_sockets,
 from madrl.run_folder import RunFolder, last_step
 from madrl.schema import check_parquet
 from madrl.settings import Settings
-from madrl.source import digest, ours, plugin_modules
+from madrl.source import digest, file_modules, ours, plugin_modules
 from madrl.trainer.cluster import check_alone, forwarded, own_token
-from madrl.trainer.compose import compose, files_of, holdout_files
+from madrl.trainer.compose import compose, files_of, holdout_files, make_absolute
 from madrl.trainer.custom_reward import compute_score_of
 from madrl.trainer.flash_attention import check_attention
 from madrl.trainer.hub_push import push_last
@@ -173,10 +176,11 @@ def _validate(run: RunFolder, config: DictConfig) -> None:
 
 
 def inputs_of(config: DictConfig) -> dict[str, str]:
-    """What a run learns from beside its config, in words, and the SHA-256 of each: the files of its rows, and the code
-    of the user's own, without what that imports of madrl, which comes with the installation (``versions``)."""
+    """What a run learns from beside its config, in words, and the SHA-256 of each: the rows, whatever bytes they are
+    written in, and the code of the user's own, without what that imports of madrl, which comes with the installation
+    (``versions``)."""
     files = files_of(config.data.train_files) + files_of(config.data.val_files)
-    found = {f"rows of {path}": sha256_of(path) for path in files}
+    found = {f"rows of {path}": _sha256_of_rows(path) for path in files}
     node = config.madrl
     plugins = {"madrl.classifier": node.classifier, "madrl.verifier": node.verifier}
     for name, attribute in (node.get("attributes") or {}).items():
@@ -184,12 +188,27 @@ def inputs_of(config: DictConfig) -> dict[str, str]:
     plugins |= {"madrl.naming": node.naming} if node.hints else {}
     for key, spec in plugins.items():
         if module := own_module(spec):
-            importlib.import_module(module)
-            modules = {name: path for name, path in plugin_modules(module).items() if ours(name) is None}
-            found[f"code of {key}={spec}"] = digest(modules)
+            found[f"code of {key}={spec}"] = _digest_of_plugin(module)
     if path := config.reward.custom_reward_function.path:
-        found[f"code of reward.custom_reward_function.path={path}"] = sha256_of(path)
+        if path.startswith("pkg://"):
+            code = _digest_of_plugin(path.removeprefix("pkg://").replace("/", "."))
+        else:
+            code = digest(file_modules(Path(path.removeprefix("file://"))))
+        found[f"code of reward.custom_reward_function.path={path}"] = code
     return found
+
+
+def _digest_of_plugin(module: str) -> str:
+    importlib.import_module(module)
+    return digest({name: path for name, path in plugin_modules(module).items() if ours(name) is None})
+
+
+def _sha256_of_rows(path: str) -> str:
+    found = hashlib.sha256()
+    for batch in ParquetFile(path).iter_batches():
+        for row in batch.to_pylist():
+            found.update(json.dumps(row, sort_keys=True, default=repr).encode() + b"\n")
+    return found.hexdigest()
 
 
 def _claim(run: RunFolder, config: DictConfig, inputs: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -197,12 +216,14 @@ def _claim(run: RunFolder, config: DictConfig, inputs: Mapping[str, str] = Mappi
     checkpoint was trained with the same ``inputs``, where run.json has them."""
     remedy = "give this one another name (NAME=, or trainer.experiment_name)"
     if run.config.exists():
-        old, new = (OmegaConf.to_container(node) for node in (OmegaConf.load(run.config), config))
+        before = OmegaConf.load(run.config)
+        make_absolute(before)  # type: ignore[arg-type]
+        old, new = (OmegaConf.to_container(node) for node in (before, config))
         or_remove = f"{remedy}, or remove the folder"
         check_same(old, new, f"{run.root} holds a run with", or_remove, RESUMABLE)  # type: ignore[arg-type]
     if step := run.checkpoint_step():
-        before = _read_facts(run).get("inputs", {})
-        if changed := [what for what in inputs if before.get(what, inputs[what]) != inputs[what]]:
+        trained = _read_facts(run).get("inputs", {})
+        if changed := [what for what in inputs if trained.get(what, inputs[what]) != inputs[what]]:
             raise MadrlError(
                 f"{run.root} came to step {step} with another version of the {' and of the '.join(changed)}: put that "
                 f"back, or {remedy}"

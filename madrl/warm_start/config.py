@@ -2,12 +2,14 @@
 whether a warm start that is there is of the same one."""
 
 import json
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 import madrl
@@ -17,7 +19,7 @@ from madrl.grading.grader import GraderSpec
 from madrl.recipe import GPUS_KEY, NOT_DECIDING
 from madrl.settings import ARGUMENTS
 from madrl.targets import check_categories, resolve_target
-from madrl.task_config import replacing_mappings, told, with_task
+from madrl.task_config import check_own_keys, replacing_mappings, told, with_task
 
 CONFIG_DIR = Path(madrl.__file__).parent / "config"
 
@@ -30,8 +32,12 @@ UNREAD = ("size", "madrl.attributes")
 """Nodes of the config that nothing here reads: the sizes of all profiles, of which those of a warm start are in
 ``warm_start``, and what is steered beside the first attribute."""
 
-OF_THE_MAKING = ("paths.run", "paths.task", f"sft.{GPUS_KEY}")
-"""Keys that say nothing of a model that is there: where it and its task's file were, and the GPUs that made it."""
+OF_THE_MAKING = (
+    "paths.run", "paths.data", "paths.task", f"sft.{GPUS_KEY}", "sft.trainer.logger", "sft.trainer.project_name",
+    "sft.trainer.experiment_name", "sft.data.micro_batch_size_per_gpu", "sft.engine.fsdp_size",
+)  # fmt: skip
+"""Keys that say nothing of a model that is there: where it, its data and its task's file were, the GPUs that made it,
+and how that was logged."""
 
 NAMING_TOKENS = 64
 """Room for the sentence that names a category, and for the chat template's marks."""
@@ -115,6 +121,7 @@ def compose(overrides: Sequence[str]) -> tuple[WarmStart, dict[str, Any]]:
     try:
         with initialize_config_dir(str(CONFIG_DIR / "warm_start"), version_base=None):
             config = hydra_compose("warm_start", overrides=replacing_mappings(with_task(overrides, warm_start=True)))
+        check_own_keys(config)
         missing = sorted(OmegaConf.missing_keys(config))
         if missing:
             raise MadrlError(f"{missing[0]} is not set: give it as {missing[0]}=VALUE")
@@ -139,10 +146,25 @@ def check_same_start(run: Path, config: Mapping[str, Any], may_change: Collectio
     free = (*may_change, *NOT_DECIDING)
     if (run / "model").exists():
         remedy += f"; a run starts from it as it is with MODEL={run}/model"
-        free = (*free, *OF_THE_MAKING)
+        free = (*free, *OF_THE_MAKING, *_defaults_since(old, new))
+        if _model_beside(old) == _model_beside(new):
+            free = (*free, "paths.model")
     unread = tuple(f"{node}." for node in UNREAD)
     free = (*free, *(key for key in leaves(old) | leaves(new) if f"{key}.".startswith(unread)))
     check_same(old, new, f"{run} holds a warm start with", remedy, free)
+
+
+def _defaults_since(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Keys of the warm start that the ``old`` config does not have, and that are as by default in the ``new`` one."""
+    default = leaves(yaml.safe_load((CONFIG_DIR / "warm_start" / "warm_start.yaml").read_text(encoding="utf-8")))
+    before, now = leaves(old), leaves(new)
+    return [key for key in now if key.startswith("warm_start.") and key not in before and now[key] == default.get(key)]
+
+
+def _model_beside(config: Mapping[str, Any]) -> str:
+    """The path of the base model from the folder in which the warm start's is: the same where both were moved."""
+    model = str(config["paths"]["model"])
+    return os.path.relpath(model, Path(config["paths"]["run"]).parent) if Path(model).is_absolute() else model
 
 
 def _checked(config: Mapping[str, Any]) -> WarmStart:

@@ -208,6 +208,8 @@ def test_a_variable_that_would_change_nothing_or_makes_no_sense_is_refused(
     ("preset", "said"),
     [
         ({"seed": 7}, "config.seed=7 has no effect on a recipe: set SEED="),
+        ({"madrl": {"profile": "tiny"}}, "config.madrl.profile='tiny' has no effect on a recipe: set PROFILE="),
+        ({"madrl": {"categories": ["a"]}}, "config.madrl.categories=['a'] has no effect on a recipe: set categories"),
         ({"profile": "tiny"}, "config.profile='tiny' has no effect on a recipe: set PROFILE="),
         ({"paths": {"model": "some/model"}}, "config.paths.model='some/model' has no effect on a recipe: set MODEL="),
         ({"paths": {"data": "rows"}}, "config.paths.data='rows' has no effect on a recipe: set data in the task file"),

@@ -56,6 +56,9 @@ REFUSED: list[tuple[list[str], str]] = [
     (["+paths.modle=x"], "^unknown key paths.modle: the keys are run, data, model, task$"),
     (["+size.tiny.step=3"], "^unknown key size.tiny.step: the keys are prompt_tokens, "),
     (["+size.cpu={}"], "^unknown key size.cpu: the keys are gpu, small, tiny$"),
+    (["paths=null"], "^paths=None is not a mapping: its keys are run, "),
+    (["size=null"], "^size=None is not a mapping: its keys are gpu, "),
+    (["madrl=null"], "^madrl=None is not a mapping$"),
     (["size.tiny=3"], "^size.tiny=3 is not a mapping: its keys are prompt_tokens, "),
     (["madrl.reward=5"], "madrl.reward=5 is not a mapping"),
     (["trainer.v1=null"], "trainer.v1=None is not a mapping"),
@@ -357,11 +360,34 @@ def test_a_target_or_arguments_of_an_attribute_replace_those_of_a_task(
     assert compose([*mine, f"{prefix}madrl.attributes.ending.{override}"]).madrl.attributes.ending == ENDING | changed
 
 
+@pytest.mark.parametrize("prefix", ["", "++"])
+def test_what_an_attribute_of_a_task_leaves_out_can_be_given_on_the_command_line(tmp_path: Path, prefix: str) -> None:
+    bare = {key: value for key, value in ENDING.items() if key != "target"}
+    mine = [own_task(tmp_path, attributes={"ending": bare}), "paths.model=x"]
+    for override, changed in (
+        ("target={exclaims: 1}", {"target": {"exclaims": 1}}),
+        ("target=uniform", {"target": "uniform"}),
+        ("weight=2", {"weight": 2}),
+    ):
+        config = compose([*mine, f"{prefix}madrl.attributes.ending.{override}"])
+        assert config.madrl.attributes.ending == bare | changed
+    with pytest.raises(MadrlError, match=r"there is no config key .*ending\.wieght"):
+        compose([*mine, "madrl.attributes.ending.wieght=2"])
+
+
+def test_a_text_that_looks_like_a_target_is_none(tmp_path: Path) -> None:
+    mine = [own_task(tmp_path, attributes={"ending": ENDING}), "paths.model=x"]
+    patterns = {"exclaims": "target={a: 1, a: 3}", "states": "[.]"}
+    words = "{exclaims: 'target={a: 1, a: 3}', states: '[.]'}"
+    config = compose([*mine, f"madrl.attributes.ending.classifier_args={{patterns: {words}}}"])
+    assert config.madrl.attributes.ending.classifier_args.patterns == patterns
+
+
 def test_an_attribute_on_the_command_line_is_a_whole_one(tmp_path: Path) -> None:
     mine = [own_task(tmp_path, attributes={"ending": ENDING}), "paths.model=x"]
     arguments = "{unit: words, buckets: {short: 4, long: null}}"
     whole = f"{{classifier: length, classifier_args: {arguments}, categories: [short, long]}}"
-    for prefix, name, others in (("", "ending", set()), ("+", "length", {"ending"})):
+    for prefix, name, others in (("", "ending", set()), ("+", "length", {"ending"}), ("", "length", {"ending"})):
         attributes = compose([*mine, f"{prefix}madrl.attributes.{name}={whole}"]).madrl.attributes
         assert set(attributes) == {name, *others}
         assert set(attributes[name]) == {"classifier", "classifier_args", "categories"}

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from omegaconf import OmegaConf
 from scripted_engine import write_rows
@@ -26,7 +27,7 @@ from madrl.schema import make_row, write_parquet
 from madrl.trainer import launch
 from madrl.trainer.cluster import forwarded
 from madrl.trainer.compose import compose
-from madrl.trainer.launch import _claim, _is_finished, _one_of_its_own, _remove_old_checkpoints, train
+from madrl.trainer.launch import _claim, _is_finished, _one_of_its_own, _remove_old_checkpoints, inputs_of, train
 from madrl.trainer.rehearsal import rehearse
 
 DEADLINE_S = 300.0
@@ -169,6 +170,56 @@ def test_a_run_goes_on_where_nothing_of_what_it_learns_from_changed(
     (tmp_path / "run" / "run.json").write_text(json.dumps(facts))
     write_rows(tmp_path / "data" / "train.parquet", 3)
     interrupted()
+
+
+def test_the_same_rows_in_other_bytes_are_the_same(tmp_path: Path, interrupted: Callable[[], None]) -> None:
+    file = tmp_path / "data" / "train.parquet"
+    was = file.read_bytes()
+    pq.write_table(pq.read_table(file), file, compression="gzip")
+    assert file.read_bytes() != was
+    interrupted()
+
+
+def test_what_a_reward_function_imports_from_beside_it_is_code_of_the_run(tmp_path: Path) -> None:
+    for split in ("train", "validation"):
+        write_rows(tmp_path / f"{split}.parquet", 2)
+    package = f"rewards_{tmp_path.name}"
+    for folder in (tmp_path, tmp_path / package):
+        folder.mkdir(exist_ok=True)
+        (folder / "mine.py").write_text("from scale import S\n\ndef compute_score(**_):\n    return S\n")
+        (folder / "scale.py").write_text("S = 1.0\n")
+    (tmp_path / package / "mine.py").write_text("from .scale import S\n\ndef compute_score(**_):\n    return S\n")
+    (tmp_path / package / "__init__.py").write_text("")
+    sys.path.insert(0, str(tmp_path))
+    try:
+        for path, scale in (
+            (f"{tmp_path}/mine.py", tmp_path / "scale.py"),
+            (f"file://{tmp_path}/mine.py", tmp_path / "scale.py"),
+            (f"pkg://{package}/mine", tmp_path / package / "scale.py"),
+        ):
+            config = compose(
+                overrides(tmp_path / "run", f"paths.data={tmp_path}", f"data.val_files={tmp_path}/validation.parquet")
+            )
+            config.reward.custom_reward_function.path = path
+            before = inputs_of(config)
+            scale.write_text("# A comment.\nS = 1.0\n")
+            assert inputs_of(config) == before
+            scale.write_text("S = 0.0\n")
+            changed = {what for what, sha256 in inputs_of(config).items() if sha256 != before[what]}
+            assert changed == {f"code of reward.custom_reward_function.path={path}"}
+            scale.write_text("S = 1.0\n")
+    finally:
+        sys.path.remove(str(tmp_path))
+
+
+def test_a_run_whose_config_names_its_rows_by_a_relative_path_goes_on(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    config = compose(overrides(tmp_path, "data.train_files=data/train.parquet"))
+    _claim(run, config)
+    written = run.config.read_text().replace(f"{Path.cwd()}/data/train.parquet", "data/train.parquet")
+    assert "train_files: data/train.parquet" in written
+    run.config.write_text(written)
+    _claim(run, config)
 
 
 def test_a_run_may_be_trained_further(tmp_path: Path) -> None:

@@ -229,6 +229,7 @@ def test_its_engines_take_as_many_gpus_as_the_config_says_which_may_change_at_an
         ("seed=true", "seed=True is not a whole number"),
         ("madrl.categories=en", "madrl.categories='en' is not a list: write madrl.categories=[a,b,c]"),
         ("madrl.verifier=maths", "unknown verifier 'maths'"),
+        ("+paths.foo=1", "unknown key paths.foo: the keys are run, data, model, task"),
         ("+warm_start.judge=1", "unknown key warm_start.judge"),
         ("warm_start.epoch=2", "there is no config key 'warm_start.epoch'"),
         ("+warm_start.epoch=2", "unknown key warm_start.epoch"),
