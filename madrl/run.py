@@ -262,7 +262,7 @@ def check_own_data(recipe: Recipe, config: Mapping[str, Any], *, holdout: bool) 
 def check_warm_start(recipe: Recipe) -> None:
     """Raises MadrlError where the warm start that is there, which its stage takes for done, is not the one that
     ``recipe`` describes: it was made from another model, say, or before the task got a further category."""
-    if (recipe.run / "model").exists() and (recipe.run / "config.yaml").exists():
+    if (recipe.run / "model").exists():
         check_same_start(recipe.run, compose(recipe.hydra_overrides())[1])
 
 
